@@ -1,0 +1,38 @@
+"""One ordered, resumable iterator over a sharded change stream.
+
+stream = Stream("dynamodb://users", "trim_horizon")
+for record in stream.follow():
+    print(record.event_name, record.key, record.created_at.humanize())
+"""
+
+# What users iterate
+# Values
+from streamiter.clock import Clock as Clock
+
+# Errors
+from streamiter.errors import AccessDenied as AccessDenied
+from streamiter.errors import CredentialsMissing as CredentialsMissing
+from streamiter.errors import InvalidOption as InvalidOption
+from streamiter.errors import InvalidPosition as InvalidPosition
+from streamiter.errors import InvalidStream as InvalidStream
+from streamiter.errors import InvalidToken as InvalidToken
+from streamiter.errors import MissingExtra as MissingExtra
+from streamiter.errors import PoisonRecord as PoisonRecord
+from streamiter.errors import RecordsExpired as RecordsExpired
+from streamiter.errors import SourceError as SourceError
+from streamiter.errors import StreamiterError as StreamiterError
+from streamiter.errors import Throttled as Throttled
+from streamiter.errors import TransientError as TransientError
+from streamiter.lineage import Lineage as Lineage
+from streamiter.record import ChangeRecord as ChangeRecord
+from streamiter.record import Record as Record
+from streamiter.shard import Shard as Shard
+
+# Where records come from
+from streamiter.source import DynamoDBStreams as DynamoDBStreams
+from streamiter.source import Page as Page
+from streamiter.source import ShardIterator as ShardIterator
+from streamiter.source import ShardPage as ShardPage
+from streamiter.source import Source as Source
+from streamiter.stream import Batch as Batch
+from streamiter.stream import Stream as Stream

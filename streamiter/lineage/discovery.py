@@ -1,0 +1,162 @@
+"""Discovery: when the shards are to be listed again, and when what the listings say may be relied on.
+
+A listing lags: it lacks children of a shard that has ended, one of two siblings, or any row at all. So a shard that ended
+waits for a listing *begun after its end*; a shard that nothing connects to what is known is confirmed by several listings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from streamiter.clock import SECOND_US
+
+AGREEING = 3  # listings in a row that must show the same before an unconnected shard is opened
+CHILDLESS_LISTINGS = 10  # listings without a child before a shard that ended stops holding its place, ...
+CHILDLESS_US = 30 * SECOND_US  # ... over at least this long (law 7)
+EVERY_US = 60 * SECOND_US  # listings go on, at least so often (law 7)
+EMPTY_EVERY_US = SECOND_US  # a stream without shards is being enabled, or its listing lags
+GATHER_US = SECOND_US  # while other shards are being caught up, ends are gathered so long: one listing serves them all
+HELD_GATHER_US = SECOND_US // 10  # ... but no longer than this where records already wait for the listing
+FIRST_PAUSE_US = SECOND_US // 4
+LONGEST_PAUSE_US = 5 * SECOND_US
+FORGET_LISTINGS = 10  # listings that must lack a row before it counts as gone, ...
+FORGET_US = 600 * SECOND_US  # ... over at least this long
+
+
+@dataclass(slots=True)
+class _Wait:
+    """A shard that ended, waiting for its children to be listed."""
+
+    ticket: int  # the newest listing that had begun when it ended: only later ones count
+    since_us: int
+    gone: bool  # removed by the service: its children, if any, were listed long ago
+    listings: int = 0
+
+    def is_over(self, now_us: int) -> bool:
+        if self.gone:
+            return self.listings >= AGREEING
+        return self.listings >= CHILDLESS_LISTINGS and now_us - self.since_us >= CHILDLESS_US
+
+
+@dataclass(slots=True)
+class _Absence:
+    since_us: int
+    listings: int = 0
+
+
+class Discovery:
+    """Counts listings; pure: it is told when one begins and what it showed, and says when the next is due."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self.is_whole = False  # whether what was listed since the (re)start may be relied on
+        self.listings = 0  # complete ones
+        self._expected = frozenset(known)  # shards that a token names: a listing without them is doubtful
+        self.begun = 0  # the ticket of the newest listing that began
+        self._heard = 0  # the ticket of the newest listing that was complete
+        self._is_listing = False
+        self._is_requested = False
+        self._done_us: int | None = None
+        self._empty = False
+        self._quiet = 0  # listings in a row that told nothing new
+        self._waits: dict[str, _Wait] = {}
+        self._agreed: dict[str, int] = {}
+        self._absences: dict[str, _Absence] = {}
+
+    # -- events in
+
+    def begin(self) -> int:
+        """A listing begins: gives its ticket, to be handed in with what it shows."""
+        self.begun += 1
+        self._is_listing = True
+        self._is_requested = False
+        return self.begun
+
+    def request(self) -> None:
+        """Somebody asks what there is at this moment: the next listing is due at once."""
+        self._is_requested = True
+
+    def fail(self, now_us: int) -> None:
+        """The listing that had begun could not be completed."""
+        self._is_listing = False
+        self._done_us = now_us
+
+    def ended(self, shard_id: str, now_us: int, *, gone: bool = False) -> None:
+        """A shard was read to its end: from now on its children are looked for."""
+        self._waits[shard_id] = _Wait(self.begun, now_us, gone)
+
+    def heard(self, ticket: int, listed: Collection[str], news: bool, doubtful: Collection[str], now_us: int) -> None:
+        """A complete listing: the ids it showed, whether it told anything new, and which of them nothing connects."""
+        self._is_listing = False
+        self._done_us = now_us
+        self._heard = ticket
+        self._empty = not listed
+        self._quiet = 0 if news else self._quiet + 1
+        if self._empty and self._quiet < AGREEING:
+            return  # An empty list is one of the ways in which listings lag.
+        self.listings += 1
+        self._agreed = {shard_id: self._agreed.get(shard_id, 0) + 1 for shard_id in doubtful}
+        is_doubtful = bool(doubtful) or not self._expected <= set(listed)
+        self.is_whole = self.is_whole or not is_doubtful or self._quiet >= AGREEING - 1
+        for wait in self._waits.values():
+            wait.listings += ticket > wait.ticket
+
+    def settle(self, ticket: int, has_child: Callable[[str], bool], now_us: int) -> tuple[list[str], list[str]]:
+        """The shards that stop waiting after this listing: those with children, and those found childless."""
+        fruitful = [shard for shard, wait in self._waits.items() if ticket > wait.ticket and has_child(shard)]
+        childless = [shard for shard, wait in self._waits.items() if shard not in fruitful and wait.is_over(now_us)]
+        for shard_id in (*fruitful, *childless):
+            del self._waits[shard_id]
+        return fruitful, childless
+
+    def forgotten(self, known: Iterable[str], listed: Collection[str], now_us: int) -> list[str]:
+        """The known shards that listings have lacked for so long that the service must have removed them."""
+        absences = {shard: self._absences.get(shard) or _Absence(now_us) for shard in known if shard not in listed}
+        for absence in absences.values():
+            absence.listings += 1
+        self._absences = absences
+        return [
+            shard
+            for shard, absence in absences.items()
+            if absence.listings >= FORGET_LISTINGS and now_us - absence.since_us >= FORGET_US
+        ]
+
+    # -- questions
+
+    def is_confirmed(self, shard_id: str) -> bool:
+        """Whether enough listings in a row showed this shard without anything that connects it."""
+        return self._agreed.get(shard_id, 0) >= AGREEING
+
+    def is_waiting(self, shard_id: str) -> bool:
+        """Whether this shard ended and its children are still looked for."""
+        return shard_id in self._waits
+
+    def has_heard_since(self, ticket: int) -> bool:
+        """Whether a listing that began after this one was completed."""
+        return self._heard > ticket
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether the children of any shard are looked for."""
+        return bool(self._waits)
+
+    def due_us(self, *, gather_us: int = 0) -> int | None:
+        """When to list next; None while a listing is under way. `gather_us`: how long to let more shards end before."""
+        if self._is_listing:
+            return None
+        if self._done_us is None:
+            return -(1 << 62)
+        pauses = [EVERY_US]
+        if self._empty:
+            pauses.append(EMPTY_EVERY_US if self.listings else 0)
+        if self._is_requested or not self.is_whole or any(count < AGREEING for count in self._agreed.values()):
+            pauses.append(0)
+        if self._waits:
+            fewest = min(wait.listings for wait in self._waits.values())
+            pauses.append(_pause_us(fewest) or gather_us)
+        return self._done_us + min(pauses)
+
+
+def _pause_us(listings: int) -> int:
+    """How long to wait before the next listing, after so many that showed no child."""
+    return 0 if listings == 0 else min(FIRST_PAUSE_US << (listings - 1), LONGEST_PAUSE_US)

@@ -1,0 +1,178 @@
+"""Records: one change each, as the service told it, with the order that the merge found for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import arrow
+import msgspec
+
+from streamiter.position import Place
+from streamiter.shard import Rank, sortable
+
+_UNREAD = object()
+_UNPLACED = Rank("?", 0, "?")
+
+
+class Record:
+    """One record of a shard. The service's part never changes; the merge stamps its order on it, once, as it comes out."""
+
+    __slots__ = ("clock", "created_us", "late", "order_us", "place", "rank", "sequence_number", "shard_id")
+
+    def __init__(self, shard_id: str, sequence_number: str, created_us: int | None) -> None:
+        self.shard_id = shard_id
+        self.sequence_number = sequence_number
+        self.created_us = created_us
+        self.order_us = 0
+        self.rank = _UNPLACED
+        self.place = Place(0, 0)
+        self.clock = 0
+        self.late = False
+
+    @property
+    def number(self) -> int:
+        """The sequence number as the integer that it compares by, within its shard."""
+        return int(self.sequence_number)
+
+    @property
+    def created_at(self) -> arrow.Arrow | None:
+        """When the service says that the change was made; DynamoDB floors it to the second, and may leave it out."""
+        return None if self.created_us is None else arrow.get(self.created_us / 1e6)
+
+    @property
+    def order_key(self) -> str:
+        """(order time, rank, place) as text that sorts as records come out, late ones aside; the same in Arrow and Spark."""
+        return order_key(self.order_us, self.rank, self.place)
+
+    def __repr__(self) -> str:
+        # Neither images nor keys: a repr ends up in logs.
+        return f"<{type(self).__name__} {self.sequence_number} of {self.shard_id}>"
+
+
+class ChangeRecord(Record):
+    """A change of a row, in the shape that Bloop's users know: `record["new"]`, `record["meta"]["created_at"]`.
+
+    Images stay as the service sent them until somebody reads them. Numbers come as Decimal, binary as bytes, sets as set.
+    """
+
+    __slots__ = ("_convert", "_envelope", "_key", "_new", "_old")
+
+    def __init__(self, shard_id: str, envelope: Envelope, decode: Callable[[Any], Any]) -> None:
+        change = envelope.dynamodb
+        created = change.ApproximateCreationDateTime
+        super().__init__(shard_id, change.SequenceNumber, None if created is None else round(created * 1e6))
+        self._envelope = envelope
+        self._convert = decode
+        self._key = self._new = self._old = _UNREAD
+
+    @property
+    def key(self) -> Any:
+        """The keys of the row."""
+        if self._key is _UNREAD:
+            self._key = self._convert(self._envelope.dynamodb.Keys)
+        return self._key
+
+    @property
+    def new(self) -> Any:
+        """The row after the change; None where it was removed, or where the stream's view type leaves it out."""
+        if self._new is _UNREAD:
+            self._new = self._convert(self._envelope.dynamodb.NewImage)
+        return self._new
+
+    @property
+    def old(self) -> Any:
+        """The row before the change; None where it was inserted, or where the stream's view type leaves it out."""
+        if self._old is _UNREAD:
+            self._old = self._convert(self._envelope.dynamodb.OldImage)
+        return self._old
+
+    @property
+    def event_id(self) -> str | None:
+        """The service's id of the change."""
+        return self._envelope.eventID
+
+    @property
+    def event_name(self) -> str | None:
+        """INSERT, MODIFY or REMOVE."""
+        return self._envelope.eventName
+
+    @property
+    def event_version(self) -> str | None:
+        """The version of the record's format."""
+        return self._envelope.eventVersion
+
+    @property
+    def user_identity(self) -> dict[str, Any] | None:
+        """Who removed the row, where it was the service itself: a TTL delete."""
+        return self._envelope.userIdentity
+
+    @property
+    def size_bytes(self) -> int | None:
+        """The size that the service counts for the change."""
+        return self._envelope.dynamodb.SizeBytes
+
+    @property
+    def raw_images(self) -> tuple[Any, Any, Any]:
+        """Key, new and old image, still as the service sent them."""
+        change = self._envelope.dynamodb
+        return change.Keys, change.NewImage, change.OldImage
+
+    def use_model(self, model: Callable[[Any], Any]) -> None:
+        """Turns the images, where there are any, into the caller's own class; what the model raises comes through."""
+        new, old = self.new, self.old
+        new, old = (None if new is None else model(new)), (None if old is None else model(old))
+        self._new, self._old = new, old
+
+    def __getitem__(self, name: str) -> Any:
+        """Bloop's shape: "key", "new", "old", "meta"."""
+        if name == "meta":
+            return {
+                "created_at": self.created_at,
+                "event": {
+                    "id": self.event_id,
+                    "type": None if self.event_name is None else self.event_name.lower(),
+                    "version": self.event_version,
+                },
+                "sequence_number": self.sequence_number,
+            }
+        if name in ("key", "new", "old"):
+            return getattr(self, name)
+        raise KeyError(name)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names that `record[...]` takes: with it, `dict(record)` works."""
+        return ("key", "new", "old", "meta")
+
+    def __repr__(self) -> str:
+        # Neither images nor keys: a repr ends up in logs.
+        return f"<{self.event_name} {self.sequence_number} of {self.shard_id}>"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What changed: the part of the service's record that is about the row. Images are kept undecoded."""
+
+    SequenceNumber: str
+    ApproximateCreationDateTime: float | None = None
+    Keys: Any = None
+    NewImage: Any = None
+    OldImage: Any = None
+    SizeBytes: int | None = None
+    StreamViewType: str | None = None
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """The service's record, by its own names."""
+
+    dynamodb: Change
+    eventID: str | None = None
+    eventName: str | None = None
+    eventVersion: str | None = None
+    eventSource: str | None = None
+    awsRegion: str | None = None
+    userIdentity: dict[str, Any] | None = None
+
+
+def order_key(order_us: int, rank: Rank, place: Place) -> str:
+    """An order key: fixed-width time, rank, place, set apart by blanks, which sort below all that stands in them."""
+    return f"{order_us:020d} {rank.text} {sortable(place.number)} {sortable(place.since)}"

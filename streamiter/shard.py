@@ -1,0 +1,38 @@
+"""Shards: who a shard is, who its parents are, and its rank among the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Rank(NamedTuple):
+    """Where a shard stands when order times tie: by its id, but never before its ancestors (law 4)."""
+
+    greatest: str  # the greatest id among the shard and its ancestors
+    depth: int
+    shard_id: str
+
+    @property
+    def text(self) -> str:
+        """The rank as text that sorts as the rank does; ids hold no blanks, and a blank sorts below all that they hold."""
+        return f"{self.greatest} {sortable(self.depth)} {self.shard_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard as the service lists it: identity and parents; `closed` when the listing says that it takes no more records."""
+
+    id: str
+    parents: tuple[str, ...] = ()
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.id or any(character <= " " for character in self.id):
+            raise ValueError(f"a shard id must be a word without blanks, not {self.id!r}")
+
+
+def sortable(number: int) -> str:
+    """A number from 0 up as text that sorts as numbers do: its length, then its digits."""
+    digits = str(number)
+    return f"{len(digits):02d}{digits}"

@@ -1,0 +1,151 @@
+"""What AWS sources share: clients, the service's time, and its errors in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any
+
+import botocore.exceptions as boto
+from botocore.config import Config
+
+from streamiter.errors import (
+    AccessDenied,
+    CredentialsMissing,
+    InvalidStream,
+    IteratorExpired,
+    PositionTrimmed,
+    ShardGone,
+    SourceError,
+    Throttled,
+    TimeUnsupported,
+    TransientError,
+)
+
+_THROTTLES = {
+    "LimitExceededException",
+    "ThrottlingException",
+    "Throttling",
+    "ThrottledException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "TooManyRequestsException",
+    "ProvisionedThroughputExceededException",
+    "KMSThrottlingException",
+    "SlowDown",
+}
+_FAULTS = {"InternalServerError", "InternalFailure", "InternalServerException", "InternalFailureException"} | {
+    "ServiceUnavailable",
+    "ServiceUnavailableException",
+    "UnavailableException",
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "RequestExpired",
+}
+_REFUSALS = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "UnauthorizedOperation",
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+    "SignatureDoesNotMatch",
+    "IncompleteSignature",
+    "InvalidClientTokenId",
+    "MissingAuthenticationToken",
+    "MissingAuthenticationTokenException",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "OptInRequired",
+}
+_OUR_WORDS: dict[str, type[SourceError]] = {
+    "ExpiredIteratorException": IteratorExpired,
+    "TrimmedDataAccessException": PositionTrimmed,
+    **dict.fromkeys(_THROTTLES, Throttled),
+    **dict.fromkeys(_FAULTS, TransientError),
+}
+
+
+def client_config(connections: int) -> Config:
+    """How our own clients call: every answer comes back at once, since Stream itself knows when to ask again."""
+    return Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        max_pool_connections=max(connections, 10),
+        connect_timeout=5,
+        read_timeout=20,
+    )
+
+
+@contextmanager
+def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_time: bool = False) -> Iterator[None]:
+    """Calls inside raise our errors. `action` is the IAM action, `gone` what an unknown resource means here."""
+    try:
+        yield
+    except boto.ClientError as error:
+        raise _translated(error, action, where, gone, at_time) from error
+    except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError) as error:
+        raise CredentialsMissing(
+            f"{where}: no AWS credentials were found ({error}); "
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or pass session= or client="
+        ) from error
+    except (boto.NoRegionError, boto.TokenRetrievalError) as error:
+        raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_REGION") from error
+    except boto.ParamValidationError as error:
+        if at_time:
+            raise TimeUnsupported(f"{where}: this botocore does not know AT_TIMESTAMP") from error
+        raise
+    except (boto.HTTPClientError, boto.ConnectionError, boto.IncompleteReadError) as error:
+        raise TransientError(f"{where}: {action} could not be called: {type(error).__name__}") from error
+    except (boto.ResponseStreamingError, boto.ReadTimeoutError, TimeoutError, ConnectionError) as error:
+        raise TransientError(f"{where}: {action} was cut off: {type(error).__name__}") from error
+    except Exception as error:
+        # botocore raises its parser's error from a module of its own; an answer that cannot be read may be whole next time.
+        if type(error).__name__ != "ResponseParserError":
+            raise
+        raise TransientError(f"{where}: the answer to {action} cannot be read") from error
+
+
+def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exception], at_time: bool) -> Exception:
+    response: Mapping[str, Any] = error.response
+    code = str(response.get("Error", {}).get("Code", ""))
+    message = str(response.get("Error", {}).get("Message", ""))
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    told = f"{where}: {action}: {code}: {message}"
+    if code in _OUR_WORDS:
+        return _OUR_WORDS[code](told)
+    if code == "ResourceNotFoundException":
+        return gone(told)
+    if code in _REFUSALS:
+        return AccessDenied(f"{told}; the caller needs the IAM action {action} on it, and valid credentials")
+    if at_time and code != "ResourceNotFoundException" and _refuses_type(message):
+        return TimeUnsupported(told)
+    if status == 429:
+        return Throttled(told)
+    if status >= 500:
+        return TransientError(told)
+    if gone is InvalidStream:
+        return InvalidStream(told)
+    return SourceError(told)
+
+
+def _refuses_type(message: str) -> bool:
+    # A refusal of the *type*, as services older than AT_TIMESTAMP give it: not one of the time, which has other words.
+    words = message.lower().replace(" ", "")
+    return "future" not in words and any(word in words for word in ("at_timestamp", "iteratortype", "enumvalue"))
+
+
+def service_time_us(response: Mapping[str, Any]) -> int | None:
+    """When the service answered, by its own clock; None where it does not say."""
+    headers = response.get("ResponseMetadata", {}).get("HTTPHeaders") or {}
+    date = headers.get("date") or headers.get("Date")
+    return None if date is None else _parse_date(date)
+
+
+@lru_cache(maxsize=16)
+def _parse_date(date: str) -> int | None:
+    try:
+        return int(parsedate_to_datetime(date).timestamp()) * 1_000_000
+    except (ValueError, TypeError):
+        return None

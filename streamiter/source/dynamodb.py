@@ -1,0 +1,255 @@
+"""DynamoDB Streams as a source, over boto3."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any
+
+import boto3
+
+from streamiter.clock import SECOND_US
+from streamiter.errors import InvalidOption, InvalidStream, StreamiterError
+from streamiter.position import After, AtNumber, AtTime, Position
+from streamiter.record import Change, ChangeRecord, Envelope
+from streamiter.shard import Shard
+from streamiter.source import wire
+from streamiter.source.aws import client_config, our_words, service_time_us
+from streamiter.source.base import Page, ShardIterator, ShardPage
+from streamiter.source.images import decode_image
+
+_STREAM_ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:[\w-]*:table/(?P<table>[^/]+)/stream/(?P<label>.+)")
+_TABLE_ARN = re.compile(r"arn:[\w-]+:dynamodb:(?P<region>[\w-]*):[\w-]*:table/(?P<table>[^/]+)")
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,255}")  # DynamoDB asks for 3 characters; emulators take fewer
+_CONNECTIONS = 64
+
+
+class DynamoDBStreams:
+    """A table's stream. A table name or ARN means its latest stream; a stream ARN means that one.
+
+    `client` is a boto3 client of "dynamodbstreams"; without it, one is made from `session`, `endpoint_url` and `region`.
+    """
+
+    retention_us = 24 * 3600 * SECOND_US
+    iterator_us = 15 * 60 * SECOND_US
+    page_limit = 1000
+    listings_per_second = 10.0
+
+    def __init__(
+        self,
+        table_or_arn: str,
+        *,
+        client: Any = None,
+        session: Any = None,
+        endpoint_url: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        if not isinstance(table_or_arn, str):
+            raise InvalidOption(f"a table is named by a str (name or ARN), not by a {type(table_or_arn).__name__}")
+        self._table, self._arn = _parse_name(table_or_arn)
+        if client is not None and (session is not None or endpoint_url is not None or region is not None):
+            raise InvalidOption("pass client=, or session=, endpoint_url= and region=, not both: a client has its own")
+        if client is not None and not hasattr(client, "get_shard_iterator"):
+            raise InvalidOption("client= takes a boto3 client of 'dynamodbstreams', this one has no get_shard_iterator")
+        arn = _TABLE_ARN.match(table_or_arn)
+        self._session = session
+        self._options = {"endpoint_url": endpoint_url, "region_name": region or (arn["region"] if arn else None)}
+        self._own: list[Any] = []  # clients that we made, and close
+        self._made: Any = client
+        if client is not None:
+            wire.hook(client)
+
+    def __repr__(self) -> str:
+        return f"DynamoDBStreams({self._arn or self._table!r})"
+
+    @property
+    def name(self) -> str:
+        """The stream's ARN; looks the table up at first use."""
+        if self._arn is None:
+            assert self._table is not None
+            self._arn = self._find_stream(self._table)
+        return self._arn
+
+    # -- the contract
+
+    def list_shards(self, after: str | None) -> ShardPage:
+        """One DescribeStream call: up to 100 shards."""
+        options = {} if after is None else {"ExclusiveStartShardId": after}
+        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream):
+            response = self._client.describe_stream(StreamArn=self.name, **options)
+        description = response.get("StreamDescription") or {}
+        rows = description.get("Shards") or ()
+        return ShardPage(
+            tuple(map(_shard, rows)),
+            description.get("LastEvaluatedShardId")
+            or None,  # a page may be empty, or short: only this ends the listing
+            service_time_us(response),
+            description.get("StreamStatus") in ("DISABLED", "DISABLING"),
+        )
+
+    def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
+        """One GetShardIterator call."""
+        where = f"shard {shard_id} of {self.name}"
+        with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)):
+            response = self._client.get_shard_iterator(
+                StreamArn=self.name, ShardId=shard_id, **_iterator_type(position)
+            )
+        return ShardIterator(shard_id, response["ShardIterator"])
+
+    def fetch(self, iterator: ShardIterator, limit: int) -> Page:
+        """One GetRecords call."""
+        shard_id = iterator.shard_id
+        with our_words("dynamodb:GetRecords", f"shard {shard_id} of {self.name}"), wire.own_call() as answer:
+            response = self._client.get_records(ShardIterator=iterator.value, Limit=min(limit, self.page_limit))
+        if answer.page is not None:
+            envelopes: Any = answer.page.Records
+            following, size_bytes = answer.page.NextShardIterator, answer.size_bytes
+        else:
+            rows = response.get("Records") or ()
+            envelopes = [_envelope(row) for row in rows]
+            following = response.get("NextShardIterator")
+            size_bytes = sum(row.get("dynamodb", {}).get("SizeBytes", 0) + 400 for row in rows)
+        return Page(
+            [ChangeRecord(shard_id, envelope, decode_image) for envelope in envelopes],
+            ShardIterator(shard_id, following) if following else None,
+            service_time_us(response),
+            None,
+            size_bytes,
+        )
+
+    def close(self) -> None:
+        """Closes the clients that were made here; one that was passed in is its owner's."""
+        for client in self._own:
+            client.close()
+        self._own.clear()
+
+    # -- finding the stream
+
+    @property
+    def _client(self) -> Any:
+        if self._made is None:
+            self._made = self._make("dynamodbstreams")
+            wire.hook(self._made)
+        return self._made
+
+    def _make(self, service: str) -> Any:
+        with our_words("dynamodb:*", repr(self)):
+            try:
+                session: Any = self._session or boto3.session.Session()
+                client = session.client(service, config=client_config(_CONNECTIONS), **self._options)
+            except ValueError as error:
+                raise InvalidOption(f"{self!r}: {error}") from error
+        self._own.append(client)
+        return client
+
+    def _find_stream(self, table: str) -> str:
+        if self._own or self._made is None:
+            return self._describe_table(self._make("dynamodb"), table)
+        # Only a streams client was given: it can list a table's streams, but not describe the table.
+        streams: list[Mapping[str, Any]] = []
+        options: dict[str, Any] = {"TableName": table}
+        with our_words("dynamodb:ListStreams", f"table {table}", gone=InvalidStream):
+            while True:
+                response = self._client.list_streams(**options)
+                streams += [row for row in response.get("Streams") or () if row.get("TableName", table) == table]
+                last = response.get("LastEvaluatedStreamArn")
+                if not last or last == options.get("ExclusiveStartStreamArn"):
+                    break
+                options["ExclusiveStartStreamArn"] = last
+        if not streams:
+            raise InvalidStream(f"table {table} does not exist here, or has no stream; {_HOW_TO_ENABLE}")
+        return str(max(streams, key=lambda row: str(row.get("StreamLabel", "")))["StreamArn"])
+
+    def _describe_table(self, client: Any, table: str) -> str:
+        try:
+            with our_words("dynamodb:DescribeTable", f"table {table}", gone=InvalidStream):
+                description = client.describe_table(TableName=table)["Table"]
+        except InvalidStream as error:
+            raise InvalidStream(f"there is no table {table} here{_near(client, table)}") from error
+        arn = description.get("LatestStreamArn")
+        if not arn:
+            raise InvalidStream(f"table {table} has no stream; {_HOW_TO_ENABLE}")
+        return str(arn)
+
+
+_HOW_TO_ENABLE = (
+    "enable one: aws dynamodb update-table --table-name TABLE "
+    "--stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES"
+)
+
+
+def _near(client: Any, table: str) -> str:
+    """The names that the wrong one may have meant, where the caller may list tables."""
+    try:
+        with our_words("dynamodb:ListTables", "the account"):
+            names = client.list_tables().get("TableNames") or []
+    except StreamiterError:
+        return ""
+    near = get_close_matches(table, names, n=3) or [name for name in names if name.lower() == table.lower()]
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; there are {', '.join(names[:5])}" if names else "; there is no table at all: is it the right region?"
+
+
+def _parse_name(name: str) -> tuple[str | None, str | None]:
+    if name.startswith("arn:"):
+        stream = _STREAM_ARN.fullmatch(name)
+        if stream:
+            return stream["table"], name
+        table = _TABLE_ARN.fullmatch(name)
+        if table:
+            return table["table"], None
+        raise InvalidStream(
+            f"{name!r} is not the ARN of a table (arn:aws:dynamodb:REGION:ACCOUNT:table/NAME) "
+            "or of a stream (the same, then /stream/LABEL)"
+        )
+    if not _TABLE_NAME.fullmatch(name):
+        raise InvalidStream(f"{name!r} is not a table's name: letters, digits, '_', '-' and '.', at most 255 of them")
+    return name, None
+
+
+def _shard(row: Mapping[str, Any]) -> Shard:
+    parent = row.get("ParentShardId")
+    numbers = row.get("SequenceNumberRange") or {}
+    return Shard(row["ShardId"], (parent,) if parent else (), bool(numbers.get("EndingSequenceNumber")))
+
+
+def _iterator_type(position: Position) -> dict[str, Any]:
+    if isinstance(position, After):
+        return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": _digits(position.place.number)}
+    if isinstance(position, AtNumber):
+        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": _digits(position.number)}
+    if isinstance(position, AtTime):
+        moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
+        return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
+    return {"ShardIteratorType": "TRIM_HORIZON"}
+
+
+def _envelope(row: Mapping[str, Any]) -> Envelope:
+    """The envelope of a record as boto3 parsed it."""
+    change = row.get("dynamodb") or {}
+    created = change.get("ApproximateCreationDateTime")
+    return Envelope(
+        Change(
+            change["SequenceNumber"],
+            created.timestamp() if isinstance(created, datetime) else created,
+            change.get("Keys"),
+            change.get("NewImage"),
+            change.get("OldImage"),
+            change.get("SizeBytes"),
+            change.get("StreamViewType"),
+        ),
+        row.get("eventID"),
+        row.get("eventName"),
+        row.get("eventVersion"),
+        row.get("eventSource"),
+        row.get("awsRegion"),
+        row.get("userIdentity"),
+    )
+
+
+def _digits(number: int) -> str:
+    # The service asks for 21 digits at least; DynamoDB Local's own numbers have leading zeros up to there.
+    return str(number).zfill(21)

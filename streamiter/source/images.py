@@ -1,0 +1,49 @@
+"""Images: DynamoDB's typed JSON, as Python values."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+_decode_json = msgspec.json.Decoder().decode
+
+
+def decode_image(image: Any) -> dict[str, Any] | None:
+    """The attributes of a key or an image, whether still JSON text or decoded by boto3; None where there is none."""
+    if image is None:
+        return None
+    if isinstance(image, msgspec.Raw):
+        image = _decode_json(image)
+        if image is None:
+            return None
+    return {name: _value(*next(iter(typed.items()))) for name, typed in image.items()}
+
+
+def _value(kind: str, value: Any) -> Any:
+    if kind == "S" or kind == "BOOL":
+        return value
+    if kind == "N":
+        return Decimal(value)
+    if kind == "M":
+        return {name: _value(*next(iter(typed.items()))) for name, typed in value.items()}
+    if kind == "L":
+        return [_value(*next(iter(typed.items()))) for typed in value]
+    if kind == "NULL":
+        return None
+    if kind == "B":
+        return _binary(value)
+    if kind == "SS":
+        return set(value)
+    if kind == "NS":
+        return set(map(Decimal, value))
+    if kind == "BS":
+        return set(map(_binary, value))
+    raise ValueError(f"an attribute is of a type that DynamoDB does not have: {kind!r}")
+
+
+def _binary(value: Any) -> bytes:
+    # JSON text carries binary as base64; boto3 has decoded it already.
+    return b64decode(value) if isinstance(value, str) else bytes(value)

@@ -1,0 +1,78 @@
+"""Callers: daemon threads that make calls and nothing else; what they bring back waits for the caller's own thread."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Answer(NamedTuple):
+    """What a call brought: its result, or what it raised."""
+
+    job: Any
+    result: Any
+    error: BaseException | None
+
+
+class Callers:
+    """Up to `most` threads, started when there is work for them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._threads: list[threading.Thread] = []
+        self._jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self.under_way = 0
+
+    @property
+    def room(self) -> int:
+        """How many more calls can be made at once."""
+        return self._most - self.under_way
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether any answer waits."""
+        return not self._answers.empty()
+
+    def submit(self, job: Any, call: Callable[[], Any]) -> None:
+        """Makes the call on a thread of its own; `job` comes back with the answer."""
+        self.under_way += 1
+        if len(self._threads) < self._most and len(self._threads) < self.under_way:
+            thread = threading.Thread(target=_work, args=(self._jobs, self._answers), name="streamiter", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._jobs.put((job, call))
+
+    def answers(self, wait_seconds: float = 0.0) -> list[Answer]:
+        """The answers that are here; waits for the first of them if told to."""
+        found: list[Answer] = []
+        try:
+            if wait_seconds > 0:
+                found.append(self._answers.get(timeout=wait_seconds))
+            while True:
+                found.append(self._answers.get_nowait())
+        except queue.Empty:
+            self.under_way -= len(found)
+            return found
+
+    def close(self, wait_seconds: float = 0.5) -> None:
+        """Ends the threads. One that still waits for an answer is left behind: it is a daemon, and ends with its call."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join(wait_seconds)
+            if thread.is_alive():
+                wait_seconds = 0.0
+        self._threads.clear()
+
+
+def _work(jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None], answers: queue.SimpleQueue[Answer]) -> None:
+    while (work := jobs.get()) is not None:
+        job, call = work
+        try:
+            answers.put(Answer(job, call(), None))
+        except BaseException as error:  # whatever it is, the caller's thread is to see it
+            answers.put(Answer(job, None, error))
+        del job, call, work

@@ -1,0 +1,441 @@
+"""The driver: turns the reading's wishes into calls, and their answers into events. The only room that does both.
+
+Calls are made side by side by daemon threads; everything else, and the clock, belongs to the caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from streamiter.clock import SECOND_US, Clock, microseconds
+from streamiter.errors import (
+    IteratorExpired,
+    PositionTrimmed,
+    ShardGone,
+    SourceError,
+    Throttled,
+    TimeUnsupported,
+    TransientError,
+)
+from streamiter.position import AtTime, Horizon, Position
+from streamiter.shard import Shard
+from streamiter.source.base import Page, ShardPage, Source
+from streamiter.source.cursor import Cursor, open_cursor
+from streamiter.stream.callers import Answer, Callers
+from streamiter.stream.reading import Reading
+
+FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
+FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
+LONGEST_PAUSE_US = 5 * SECOND_US
+GUESSED_RECORD_BYTES = 1024.0  # until the first page tells
+WAIT_SECONDS = 0.1  # how long to wait for answers before looking whether another lane has fallen due
+LISTING = "listing"
+
+
+@dataclass(slots=True)
+class _Fault:
+    """A row of failures of one shard, or of the listing."""
+
+    since_us: int
+    error: BaseException
+    times: int = 0
+
+
+class _Asked(NamedTuple):
+    """A call under way for a shard."""
+
+    shard_id: str
+    reading: Reading
+    estimate_bytes: float
+
+
+class _Fetched(NamedTuple):
+    cursor: Cursor | None
+    page: Page | None
+    error: Exception | None
+    calls: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Pass:
+    """A listing under way: page after page."""
+
+    ticket: int
+    reading: Reading
+    rows: list[Shard] = field(default_factory=list)
+    cursors: set[str] = field(default_factory=set)
+    next: str | None = None
+
+
+class Driver:
+    """Drives a reading over a source. `turn` does what can be done now; records are then the reading's to give."""
+
+    def __init__(
+        self, source: Source, reading: Reading, clock: Clock, *, concurrency: int, prefetch_bytes: int, patience: float
+    ) -> None:
+        self.reading = reading
+        self.calls: Counter[str] = Counter()
+        self.pages = 0
+        self.retries = 0
+        self.is_final = False  # the stream is disabled
+        self._source = source
+        self._clock = clock
+        self._callers = Callers(concurrency)
+        self._prefetch_bytes = prefetch_bytes
+        self._patience_us = microseconds(patience)
+        self._cursors: dict[str, Cursor] = {}
+        self._asked: dict[str, _Asked] = {}
+        self._faults: dict[str, _Fault] = {}
+        self._fatal: BaseException | None = None
+        self._listing: _Pass | None = None
+        self._is_page_asked = False
+        self._list_again_us = 0
+        self._broken_listings = 0
+        self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second)))
+        self._record_bytes = GUESSED_RECORD_BYTES
+        self._knows_time = True
+
+    @property
+    def now_us(self) -> int:
+        """The caller's monotonic clock."""
+        return microseconds(self._clock.monotonic())
+
+    def restart(self, reading: Reading) -> None:
+        """Goes on with another reading: what is under way for the old one is not waited for."""
+        self.reading = reading
+        self._cursors.clear()
+        self._asked.clear()
+        self._faults.clear()
+        self._fatal = None
+        self._listing = None
+        self._is_page_asked = False
+        self._list_again_us = 0
+
+    def close(self) -> None:
+        """Ends the threads and lets go of the source."""
+        self._callers.close()
+        self._source.close()
+
+    # -- turning
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether an answer waits to be taken in."""
+        return self._callers.has_answers
+
+    def turn(self, *, wait: bool) -> bool:
+        """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
+        for answer in self._callers.answers():
+            self._take(answer)
+        self._ask()
+        if wait and self.is_asking:
+            for answer in self._callers.answers(WAIT_SECONDS):
+                self._take(answer)
+            self._ask()
+        return self.is_asking
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a call for the present reading is under way."""
+        return bool(self._asked) or self._is_page_asked
+
+    def raise_fault(self) -> None:
+        """Raises what must not be waited out any longer: a final refusal, or a fault that outlasted the patience."""
+        if self._fatal is not None:
+            error, self._fatal = self._fatal, None
+            raise error
+        now_us = self.now_us
+        for name, fault in self._faults.items():
+            if now_us - fault.since_us >= self._patience_us:
+                fault.since_us = now_us  # It is tried again, with the same patience.
+                waited = f"{self._patience_us / SECOND_US:.0f} s"
+                kind = type(fault.error) if isinstance(fault.error, SourceError) else SourceError
+                raise kind(
+                    f"{_named(name)} gave nothing but errors for {waited} ({fault.times} tries); nothing is lost, "
+                    f"calling next() again goes on trying; the last error: {fault.error}"
+                ) from fault.error
+
+    @property
+    def next_due_us(self) -> int:
+        """When the next call falls due; at most a second away."""
+        now_us = self.now_us
+        dues = [now_us + SECOND_US]
+        if self.reading.schedule.next_us is not None:
+            dues.append(self.reading.schedule.next_us)
+        listing_us = self._listing_due_us()
+        if listing_us is not None:
+            dues.append(listing_us)
+        return min(dues)
+
+    def heartbeat(self) -> None:
+        """Renews the iterators that are near their end, and no others."""
+        now_us = self.now_us
+        for answer in self._callers.answers():
+            self._take(answer)
+        near = [
+            shard_id
+            for shard_id, cursor in self._cursors.items()
+            if shard_id not in self._asked and cursor.is_near_expiry(now_us, self._source.iterator_us)
+        ]
+        reading = self.reading
+        budget = self._budget()
+        for shard_id in near:
+            if budget > 0:  # else it opens anew at its place, when there is room for its records
+                budget -= self._ask_lane(shard_id)
+        waiting = {shard_id for shard_id in near if shard_id in self._asked}
+        while waiting & self._asked.keys() and self.reading is reading:
+            for answer in self._callers.answers(WAIT_SECONDS):
+                self._take(answer)
+
+    # -- asking
+
+    def _ask(self) -> None:
+        now_us = self.now_us
+        self._ask_listing(now_us)
+        wishes = self.reading.wishes(now_us) if self._callers.room > 0 else []
+        if not wishes:
+            return
+        budget = self._budget()
+        least = self.reading.merge.least_bound
+        for shard_id in wishes:
+            if self._callers.room <= 0:
+                return
+            is_holder = least is not None and least[1] == shard_id
+            if is_holder or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share):
+                budget -= self._ask_lane(shard_id)
+
+    def _ask_lane(self, shard_id: str) -> float:
+        """Asks for the lane's next page; gives about how many bytes it may bring."""
+        cursor = self._cursors.get(shard_id)
+        position: Position | None = None
+        if cursor is None:
+            position = self.reading.opening(shard_id)
+            if position is None:
+                return 0.0
+            if isinstance(position, AtTime) and not self._knows_time:
+                position = Horizon(position.opened_us)
+        limit = max(1, min(self._source.page_limit, int(self._share / self._record_bytes)))
+        self.reading.asked(shard_id)
+        asked = _Asked(shard_id, self.reading, limit * self._record_bytes)
+        self._asked[shard_id] = asked
+        self._callers.submit(asked, partial(_fetch, self._source, shard_id, cursor, position, limit, self.now_us))
+        return asked.estimate_bytes
+
+    @property
+    def _share(self) -> float:
+        """How many bytes each lane may hold, so that all together stay within the budget."""
+        return self._prefetch_bytes / max(1, len(self.reading.schedule) + len(self._asked))
+
+    def _budget(self) -> float:
+        """How many bytes more may be fetched ahead."""
+        under_way = sum(asked.estimate_bytes for asked in self._asked.values())
+        return self._prefetch_bytes - self.reading.waiting_bytes - under_way
+
+    # -- answers
+
+    def _take(self, answer: Answer) -> None:
+        job = answer.job
+        if isinstance(job, _Pass):
+            if job is self._listing:
+                self._is_page_asked = False
+                self._take_shard_page(job, answer)
+            return
+        if not isinstance(job, _Asked) or job.reading is not self.reading:
+            return  # of before a move_to, or of a call that was given up
+        del self._asked[job.shard_id]
+        if answer.error is not None:
+            self._take_error(job.shard_id, answer.error)
+            return
+        fetched: _Fetched = answer.result
+        self.calls.update(fetched.calls)
+        if fetched.cursor is not None:
+            self._cursors[job.shard_id] = fetched.cursor
+        if fetched.error is not None:
+            self._take_error(job.shard_id, fetched.error)
+        elif fetched.page is not None:
+            self._take_page(job.shard_id, fetched.page)
+
+    def _take_page(self, shard_id: str, page: Page) -> None:
+        self.pages += 1
+        self._faults.pop(shard_id, None)
+        if page.records:
+            self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) / 8
+        ended = page.next is None
+        page = self._cursors[shard_id].take(page, self.now_us)
+        if ended:
+            del self._cursors[shard_id]
+        self.reading.push(
+            shard_id,
+            page.records,
+            self._service_us(page.service_us),
+            self.now_us,
+            ended=ended,
+            caught_up=page.caught_up,
+            size_bytes=page.size_bytes,
+        )
+
+    def _take_error(self, shard_id: str, error: BaseException) -> None:
+        now_us = self.now_us
+        if isinstance(error, IteratorExpired):
+            self._cursors.pop(shard_id, None)
+            self.reading.expired(shard_id, now_us)
+        elif isinstance(error, TimeUnsupported):
+            self._knows_time = False
+            self.reading.failed(shard_id, now_us)
+        elif isinstance(error, ShardGone):
+            self._cursors.pop(shard_id, None)
+            self.reading.unreachable(shard_id, now_us)
+        elif isinstance(error, PositionTrimmed):
+            self._cursors.pop(shard_id, None)
+            if self.reading.trimmed(shard_id, now_us):
+                self._postpone(shard_id, error)
+        else:
+            self._postpone(shard_id, error)
+
+    def _postpone(self, name: str, error: BaseException) -> None:
+        now_us = self.now_us
+        fault = self._faults.setdefault(name, _Fault(now_us, error))
+        fault.error = error
+        fault.times += 1
+        self.retries += 1
+        if not isinstance(error, TransientError | PositionTrimmed):
+            self._fatal = self._fatal or error
+        first_us = FIRST_THROTTLE_PAUSE_US if isinstance(error, Throttled) else FIRST_PAUSE_US
+        pause_us = min(first_us << min(fault.times - 1, 10), LONGEST_PAUSE_US)
+        # Shards that failed together are not to come back together.
+        pause_us += pause_us * (crc32(name.encode()) % 256) // 512
+        if name == LISTING:
+            self._list_again_us = now_us + pause_us
+        elif not self.reading.lane(name).ended:
+            self.reading.failed(name, now_us + pause_us)
+
+    def _service_us(self, told_us: int | None) -> int:
+        return microseconds(self._clock.now()) if told_us is None else told_us
+
+    # -- listing
+
+    def _listing_due_us(self) -> int | None:
+        """When the next page of shards is to be asked for; None while one is under way, or none is wanted."""
+        if self._is_page_asked:
+            return None
+        due_us = self._list_again_us
+        if self._listing is None:
+            wanted_us = self.reading.listing_due_us
+            if wanted_us is None:
+                return None
+            due_us = max(due_us, wanted_us)
+        if len(self._listed_us) == self._listed_us.maxlen:
+            due_us = max(due_us, self._listed_us[0] + SECOND_US)
+        return due_us
+
+    def _ask_listing(self, now_us: int) -> None:
+        due_us = self._listing_due_us()
+        if due_us is None or due_us > now_us or self._callers.room <= 0:
+            return
+        if self._listing is None:
+            self._listing = _Pass(self.reading.discovery.begin(), self.reading)
+        self._is_page_asked = True
+        self._listed_us.append(now_us)
+        self._callers.submit(self._listing, partial(self._source.list_shards, self._listing.next))
+
+    def _take_shard_page(self, listing: _Pass, answer: Answer) -> None:
+        now_us = self.now_us
+        self.calls["list_shards"] += 1
+        if answer.error is not None:
+            self._break_listing(listing)
+            self._postpone(LISTING, answer.error)
+            return
+        page: ShardPage = answer.result
+        self._faults.pop(LISTING, None)
+        listing.rows += page.shards
+        if page.next is not None and page.next not in listing.cursors:
+            listing.cursors.add(page.next)
+            listing.next = page.next
+            return
+        if page.next is not None and self._broken_listings < 2:
+            # A cursor that comes again would lead in a circle; only if it does so every time is this all there is.
+            self._broken_listings += 1
+            self._break_listing(listing)
+            return
+        self._broken_listings = 0
+        self._listing = None
+        self.is_final = page.is_final
+        self.reading.listed(listing.ticket, listing.rows, self._service_us(page.service_us), now_us)
+
+    def list_now(self) -> tuple[list[Shard], int]:
+        """Lists the shards at once and waits for it, with the patience that all else has: rows, and when it began."""
+        since_us = self.now_us
+        while True:
+            try:
+                return self._list_whole()
+            except TransientError as error:
+                self._postpone(LISTING, error)
+                if self.now_us - since_us >= self._patience_us:
+                    self._faults.pop(LISTING)
+                    raise
+                self._clock.sleep((self._list_again_us - self.now_us) / SECOND_US)
+
+    def _list_whole(self) -> tuple[list[Shard], int]:
+        rows: list[Shard] = []
+        cursors: set[str | None] = set()
+        following: str | None = None
+        began_us: int | None = None
+        while following not in cursors:
+            cursors.add(following)
+            if len(self._listed_us) == self._listed_us.maxlen:
+                self._clock.sleep(max(0, self._listed_us[0] + SECOND_US - self.now_us) / SECOND_US)
+            self._listed_us.append(self.now_us)
+            page: ShardPage = self._call(partial(self._source.list_shards, following))
+            self.calls["list_shards"] += 1
+            rows += page.shards
+            began_us = began_us or self._service_us(page.service_us)
+            self.is_final = page.is_final
+            if page.next is None:
+                break
+            following = page.next
+        self._faults.pop(LISTING, None)
+        assert began_us is not None
+        return rows, began_us
+
+    def _call(self, call: Callable[[], Any]) -> Any:
+        """Makes one call and waits for it; other answers are taken in meanwhile."""
+        job = object()
+        self._callers.submit(job, call)
+        while True:
+            for answer in self._callers.answers(WAIT_SECONDS):
+                if answer.job is not job:
+                    self._take(answer)
+                elif answer.error is not None:
+                    raise answer.error
+                else:
+                    return answer.result
+
+    def _break_listing(self, listing: _Pass) -> None:
+        self._listing = None
+        self.reading.see(listing.rows)
+        self.reading.discovery.fail(self.now_us)
+
+
+def _fetch(
+    source: Source, shard_id: str, cursor: Cursor | None, position: Position | None, limit: int, now_us: int
+) -> _Fetched:
+    """Opens the shard if it has no iterator, and fetches its next page. Runs on a caller's thread."""
+    calls: tuple[str, ...] = ()
+    try:
+        if cursor is None:
+            assert position is not None
+            calls = ("open_iterator",)
+            cursor = open_cursor(source, shard_id, position, now_us)
+        calls += ("fetch",)
+        return _Fetched(cursor, source.fetch(cursor.iterator, limit + cursor.to_skip), None, calls)
+    except SourceError as error:
+        return _Fetched(cursor, None, error, calls)
+
+
+def _named(name: str) -> str:
+    return "listing the shards" if name == LISTING else f"shard {name}"

@@ -1,0 +1,521 @@
+"""The reading of a whole stream: listings and pages in, wishes and records out, a token at any moment. Pure.
+
+It joins the rooms below: the lineage says which shard may be opened, discovery when to list and what to believe, the
+merge in what order records come out. Whoever drives it makes the calls; it never does, and time is handed in.
+
+A shard is in one of these states:
+
+    unread      listed, not opened yet: its parents are not read to their end, or nothing connects it yet
+    lane        opened: being read, or read to its end (then kept, as the parent of its children, while listed)
+    read        an ancestor of a lane that a token named: it was read before
+    ghost       read anew, without returning records, only to learn the floor of a shard below it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from streamiter.clock import floor_second
+from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
+from streamiter.merge import Lane, Merge
+from streamiter.position import AtTime, Horizon, Place, Position
+from streamiter.record import Record
+from streamiter.shard import Shard
+from streamiter.stream import resume
+from streamiter.stream.schedule import Schedule
+from streamiter.token import Token, TokenLane, high_key
+
+
+@dataclass(slots=True)
+class Mark:
+    """A moment, to find out when all was returned that the service held then."""
+
+    serial: int
+    ticket: int
+    goals: dict[str, Place] | None = None  # the last places fetched by then, once they are known
+
+
+class Reading:
+    """Reads on from a token. Events in: `listed`, `push`, `trimmed`, `gone`, ...; `wishes` and records out."""
+
+    def __init__(
+        self,
+        token: Token,
+        *,
+        lateness_us: int | None = 1_000_000,
+        retention_us: int = 86_400_000_000,
+        poll_us: int = 250_000,
+        now_us: int = 0,
+    ) -> None:
+        self._base = token
+        self.lineage = Lineage()
+        self.merge = Merge(holds=lateness_us is not None, high=high_key(token), clock=token.clock)
+        self.discovery = Discovery(lane.shard for lane in token.lanes if lane.ended is None)
+        self.schedule = Schedule(poll_us, lateness_us)
+        self.lanes: dict[str, Lane] = {}
+        self.read: set[str] = set()
+        self.gone = 0  # listed shards that the service does not hold any more, and of which nothing was read
+        self.gaps = 0  # gaps that were accepted
+        self.service_us: int | None = None  # the newest service time of any answer
+        self._lateness_us = lateness_us
+        self._retention_us = retention_us
+        self._ghosts: dict[str, Lane] = {}
+        self._gapped: set[str] = set()
+        self._asleep: set[str] = set()  # lanes of the token that may not be read yet
+        self._unread: set[str] = set()
+        self._unsure: set[str] = set()  # of these it is not clear yet what they follow: nothing may come out
+        self._passed: set[str] = set()  # read to their end: what is below them may be opened
+        self.merge.is_blocked = True
+        for entry in token.lanes:
+            self._restore(entry, now_us)
+
+    # -- events in: listings
+
+    def listed(self, ticket: int, shards: Iterable[Shard], service_us: int, now_us: int) -> None:
+        """A complete listing, begun when `discovery.begin()` gave the ticket."""
+        self._see_time(service_us)
+        rows = list(shards)
+        news = self.see(rows)
+        listed = {shard.id for shard in rows}
+        doubtful = [shard_id for shard_id in self._unread if shard_id in listed and not self._is_connected(shard_id)]
+        self.discovery.heard(ticket, listed, news, doubtful, now_us)
+        self._open_all(now_us)
+        fruitful, childless = self.discovery.settle(
+            ticket, lambda parent: any(child in listed for child in self.lineage.children(parent)), now_us
+        )
+        for shard_id in childless:
+            self.lanes[shard_id].childless = True
+        for shard_id in (*fruitful, *childless):
+            self.merge.release(shard_id)
+        self._forget(listed, now_us)
+
+    def see(self, rows: Sequence[Shard]) -> bool:
+        """Takes rows in, also of a listing that breaks off: what it told is true. Gives whether any was news."""
+        news = False
+        for shard in rows:
+            news |= self.lineage.add(shard)
+            lane = self.lanes.get(shard.id)
+            if lane is None and shard.id not in self.read:
+                self._unread.add(shard.id)
+            elif lane is not None and shard.closed and not lane.closed:
+                lane.close()
+                if shard.id in self.merge:
+                    self.merge.update(lane)
+        if news:
+            above = self.lineage.ancestors(*self.lanes, *self.read) - self.lanes.keys()
+            self.read |= above
+            self._passed |= above
+            self._unread -= above
+        return news
+
+    # -- events in: pages
+
+    def push(
+        self,
+        shard_id: str,
+        records: Sequence[Record],
+        service_us: int,
+        now_us: int,
+        *,
+        ended: bool = False,
+        caught_up: bool | None = None,
+        size_bytes: int = 0,
+    ) -> None:
+        """The next page of a shard."""
+        self._see_time(service_us)
+        lane = self.lane(shard_id)
+        lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes)
+        if shard_id in self._ghosts:
+            lane.discard()
+        else:
+            self.merge.update(lane)
+        self.schedule.answered(lane, now_us)
+        if ended:
+            self._ended(lane, now_us)
+
+    def failed(self, shard_id: str, due_us: int) -> None:
+        """A call for the shard failed; it is due again later. Nothing else changes."""
+        self.schedule.at(shard_id, due_us)
+
+    def opening(self, shard_id: str) -> Position | None:
+        """Where the shard is to be opened for the next page; None where that would hide a gap, which then stands."""
+        lane = self.lane(shard_id)
+        position = lane.fetch_position
+        if shard_id not in self._ghosts and self._is_stale(position):
+            self._gap(lane, "its start is older than what the service holds")
+            return None
+        if isinstance(position, AtTime) and self.service_us is not None and position.time_us > self.service_us:
+            # The service refuses a time in the future; what is older than the lane's start is left out anyway.
+            return AtTime(floor_second(self.service_us), position.opened_us)
+        return position
+
+    def expired(self, shard_id: str, now_us: int) -> None:
+        """Its iterator is too old: it opens again where fetching stood."""
+        self.lane(shard_id).reopen()
+        self.schedule.at(shard_id, now_us)
+
+    def trimmed(self, shard_id: str, now_us: int) -> bool:
+        """The service does not hold the place any more. Gives whether the lane can go on without a gap, at its tip of late."""
+        lane = self.lane(shard_id)
+        if shard_id in self._ghosts:
+            self._end_ghost(lane, now_us)
+            return True
+        position = lane.fetch_position
+        if isinstance(position, Horizon | AtTime) and not self._is_stale(position):
+            lane.reopen()
+            return True  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
+        if not len(lane) and lane.idle_us is not None and not self._is_stale(AtTime(lane.idle_us)):
+            # All up to its tip was read, minutes ago at most; only the last record is old.
+            lane.resume_at(AtTime(lane.idle_us, self.service_us))
+            return True
+        self._gap(lane, "the service has trimmed what comes next")
+        return False
+
+    def unreachable(self, shard_id: str, now_us: int) -> None:
+        """The service does not know the shard any more: a gap where it or an ancestor was read, else only counted (law 5)."""
+        lane = self.lane(shard_id)
+        if shard_id in self._ghosts:
+            self._end_ghost(lane, now_us)
+        elif lane.last_us is not None:
+            lane.is_gone = True
+            self._gap(lane, "the service has removed the shard")
+        else:
+            self.gone += 1
+            self._end_gone(lane, now_us)
+
+    # -- gaps
+
+    @property
+    def gap(self) -> Lane | None:
+        """The lane whose gap stands before everything that could come out next; None where records come first."""
+        standing = [lane for shard_id in sorted(self._gapped) if not len(lane := self.lanes[shard_id])]
+        if not standing or self.merge.is_blocked:
+            return None
+        if self._lateness_us is None:
+            return next(
+                (lane for lane in standing if all(above.is_drained for above in self._above(lane.shard_id))), None
+            )
+        least = self.merge.least_bound
+        if least is None or self.merge.peek() is not None:
+            return None
+        return next((lane for lane in standing if lane.shard_id == least[1]), None)
+
+    def skip_gap(self, now_us: int) -> None:
+        """Accepts the gap that stands: the lane goes on with what is still held."""
+        lane = self.gap
+        if lane is None:
+            return
+        self.gaps += 1
+        self._gapped.discard(lane.shard_id)
+        if lane.is_gone:
+            lane.gap = None
+            self._end_gone(lane, now_us)
+            return
+        lane.restart(self._start(lane.emitted_us, self.service_us))
+        self.merge.update(lane)
+        self.schedule.at(lane.shard_id, now_us)
+
+    def _is_stale(self, position: Position) -> bool:
+        """Whether a lane that opens there now may have lost records that were held when its start was chosen."""
+        return self.service_us is not None and position.is_expired(self.service_us, self._retention_us)
+
+    # -- wishes out
+
+    def wishes(self, now_us: int) -> list[str]:
+        """The lanes to be asked now: first the one that holds the merge, then the emptiest."""
+        self.schedule.hurry(self.merge, self.lanes, now_us)
+        due = self.schedule.due(now_us)
+        least = self.merge.least_bound
+        holder = least[1] if least is not None else None
+        due.sort(
+            key=lambda shard_id: (shard_id != holder, shard_id not in self._ghosts, self.lane(shard_id).waiting_bytes)
+        )
+        return due
+
+    def wants_listing(self, now_us: int) -> bool:
+        """Whether the shards are to be listed now."""
+        due_us = self.listing_due_us
+        return due_us is not None and due_us <= now_us
+
+    @property
+    def listing_due_us(self) -> int | None:
+        """When to list next; None while a listing is under way."""
+        if not self.discovery.is_searching or not any(lane.is_behind for lane in self.lanes.values()):
+            return self.discovery.due_us()
+        holder = self.merge.held_by
+        is_held = holder is not None and self.discovery.is_waiting(holder)
+        return self.discovery.due_us(gather_us=HELD_GATHER_US if is_held else GATHER_US)
+
+    def asked(self, shard_id: str) -> None:
+        """A call for the lane is under way."""
+        self.schedule.asked(shard_id)
+
+    # -- records out
+
+    def peek(self) -> Record | None:
+        """The record that comes next, without taking it."""
+        return self.merge.peek()
+
+    def pop(self) -> Record | None:
+        """The record that comes next, None while it must wait."""
+        return self.merge.pop()
+
+    @property
+    def held_by(self) -> str | None:
+        """What records wait for: a shard, or "listing"."""
+        return "listing" if self.merge.is_blocked else self.merge.held_by
+
+    @property
+    def waiting_bytes(self) -> float:
+        """About how many bytes were fetched and not returned yet. O(lanes)."""
+        return sum(lane.waiting_bytes for lane in self.lanes.values())
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether every known shard was returned to its end, and no child of any is looked for."""
+        return (
+            self.discovery.is_whole
+            and not self._unread
+            and all(lane.is_drained and not self.discovery.is_waiting(lane.shard_id) for lane in self.lanes.values())
+        )
+
+    def mark(self, now_us: int) -> Mark:
+        """Begins to find out what the service holds at this moment: every lane is asked, the shards are listed."""
+        for shard_id in self.schedule.waiting():
+            self.schedule.at(shard_id, now_us)
+        self.discovery.request()
+        return Mark(self.schedule.serial, self.discovery.begun)
+
+    def is_past(self, mark: Mark) -> bool:
+        """Whether everything that the service held at the mark was returned."""
+        if mark.goals is None:
+            if not self._is_fetched(mark):
+                return False
+            mark.goals = {lane.shard_id: lane.places[-1] for lane in self.lanes.values() if len(lane)}
+        lanes = ((self.lanes.get(shard_id), goal) for shard_id, goal in mark.goals.items())
+        return all(lane is None or lane.place is None or lane.place >= goal for lane, goal in lanes)
+
+    def _is_fetched(self, mark: Mark) -> bool:
+        """Whether each lane has come to its tip or its end, and the shards were listed, since the mark was set."""
+        discovery = self.discovery
+        if self.merge.is_blocked or self._asleep or not discovery.has_heard_since(mark.ticket):
+            return False
+        return not discovery.is_searching and all(
+            lane.ended or (lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial))
+            for lane in self.lanes.values()
+        )
+
+    def token(self) -> Token:
+        """The state after the last record returned."""
+        return resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
+
+    def lane(self, shard_id: str) -> Lane:
+        """The lane of a shard that was opened, a ghost's too."""
+        return self._ghosts.get(shard_id) or self.lanes[shard_id]
+
+    # -- opening
+
+    def _restore(self, entry: TokenLane, now_us: int) -> None:
+        lane = resume.restore_lane(entry, self._base.start, self._lateness_us or 0)
+        self.lineage.add(Shard(entry.shard, entry.parents))
+        self.lanes[entry.shard] = lane
+        if entry.rank is not None:
+            self.lineage.fix_rank(entry.shard, lane.rank)
+        if not lane.ended:
+            self._asleep.add(entry.shard)
+            return
+        self._passed.add(entry.shard)
+        if not lane.childless:
+            self.discovery.ended(entry.shard, now_us)
+            self.merge.open(lane)
+
+    def _open_all(self, now_us: int) -> None:
+        """Opens all that may be opened, and blocks the merge while of any shard it is not clear what it follows."""
+        if self.discovery.is_whole:
+            for shard_id in sorted(self._asleep, key=self.lineage.rank):
+                self._wake(shard_id, now_us)
+            self._open_ready(list(self._unread), now_us)
+        self._block()
+
+    def _open_ready(self, shard_ids: Iterable[str], now_us: int) -> None:
+        for shard_id in shard_ids:
+            if shard_id not in self._unread or not self.lineage.is_ready(shard_id, self._passed):
+                continue
+            if self._is_clear(shard_id, now_us):
+                self._open(shard_id, now_us)
+            else:
+                self._unsure.add(shard_id)
+
+    def _is_clear(self, shard_id: str, now_us: int) -> bool:
+        """Whether it is known what the shard follows, and from which order time on."""
+        if not self.discovery.is_whole:
+            return False
+        if not self._is_connected(shard_id) and not self.discovery.is_confirmed(shard_id):
+            return False
+        return not self._seek_floor(shard_id, now_us)
+
+    def _wake(self, shard_id: str, now_us: int) -> None:
+        """Opens a lane of the token, once its parents are read to their end and its floor is known."""
+        lane = self.lanes[shard_id]
+        if not self.lineage.is_ready(shard_id, self._passed):
+            return
+        if lane.unresolved and self._seek_floor(shard_id, now_us):
+            self._unsure.add(shard_id)
+            return
+        if lane.latest and self.service_us is not None:
+            lane.restart(AtTime(resume.latest_us(self.service_us, self._lateness_us), self.service_us))
+        lane.raise_floor(self._floor(shard_id))
+        self._asleep.discard(shard_id)
+        self._unsure.discard(shard_id)
+        lane.rank = self.lineage.rank(shard_id)
+        if self.lineage[shard_id].closed:
+            lane.close()
+        self._begin(lane, now_us)
+
+    def _open(self, shard_id: str, now_us: int) -> None:
+        """Opens an unread shard."""
+        self._unread.discard(shard_id)
+        self._unsure.discard(shard_id)
+        shard = self.lineage[shard_id]
+        if self._base.closed_are_read and shard.closed and not self._is_linked(shard_id):
+            self.read.add(shard_id)
+            self._passed.add(shard_id)
+            self._open_ready(self.lineage.children(shard_id), now_us)
+            return
+        floor_us = self._floor(shard_id)
+        ends = [lane.ended_us for lane in self._above(shard_id) if lane.ended_us is not None]
+        lane = Lane(
+            shard_id,
+            self.lineage.rank(shard_id),
+            self._start(floor_us, max(ends, default=self.service_us)),
+            floor_us=floor_us,
+            skip_before_us=self._base.start if floor_us is None else None,
+            closed=shard.closed,
+            lateness_us=self._lateness_us or 0,
+        )
+        self.lanes[shard_id] = lane
+        self._begin(lane, now_us)
+
+    def _begin(self, lane: Lane, now_us: int) -> None:
+        self.lineage.fix_rank(lane.shard_id, lane.rank)
+        self.merge.open(lane)
+        self.schedule.at(lane.shard_id, now_us)
+
+    def _start(self, floor_us: int | None, opened_us: int | None) -> Position:
+        """Where an unread shard starts: the stream's start, or its horizon where an ancestor gave records already."""
+        if self._base.start is None or floor_us is not None:
+            return Horizon(opened_us)
+        return AtTime(self._base.start, opened_us)
+
+    def _is_connected(self, shard_id: str) -> bool:
+        """Whether what is known leaves no room for an unlisted shard between: each parent it names is known."""
+        if not self.lineage.is_whole(shard_id):
+            return False
+        return bool(self.lineage[shard_id].parents) or self._base.fresh
+
+    def _is_linked(self, shard_id: str) -> bool:
+        above = self.lineage.ancestors(shard_id)
+        return not above.isdisjoint(self.lanes) or not above.isdisjoint(self.read)
+
+    # -- floors
+
+    def _floor(self, shard_id: str) -> int | None:
+        """The order time that the shard's records never sort before: the last one of its parents."""
+        return max((lane.last_us for lane in self._above(shard_id) if lane.last_us is not None), default=None)
+
+    def _above(self, shard_id: str) -> list[Lane]:
+        """The lanes of its parents, ghosts too."""
+        lanes = (self.lanes.get(parent) or self._ghosts.get(parent) for parent in self.lineage.parents(shard_id))
+        return [lane for lane in lanes if lane is not None]
+
+    def _seek_floor(self, shard_id: str, now_us: int) -> bool:
+        """Reads ancestors anew whose order times a resume has lost; gives whether that is still under way.
+
+        A token keeps the floors of its lanes and of their parents. It lacks those of ancestors further up, below which a
+        shard turned up late, and those that Spark left unresolved.
+        """
+        if self._base.closed_are_read or self._base.fresh:
+            return False  # Bloop knew no floors; and a first reading has read nothing before.
+        lost = self._lost_above(shard_id)
+        for parent in lost:
+            if parent not in self._ghosts and not any(above in lost for above in self.lineage.parents(parent)):
+                self._open_ghost(parent, now_us)
+        return bool(lost)
+
+    def _lost_above(self, shard_id: str) -> set[str]:
+        """The ancestors, up to the next lanes, that were read before a resume and whose last order time is not known."""
+        found: set[str] = set()
+        pending = [shard_id]
+        while pending:
+            for parent in self.lineage.parents(pending.pop()):
+                ghost = self._ghosts.get(parent)
+                if parent in self.read and parent not in found and (ghost is None or not ghost.ended):
+                    found.add(parent)
+                    pending.append(parent)
+        return found
+
+    def _open_ghost(self, shard_id: str, now_us: int) -> None:
+        floor_us = self._floor(shard_id)
+        self._ghosts[shard_id] = Lane(
+            shard_id,
+            self.lineage.rank(shard_id),
+            self._start(floor_us, self.service_us),
+            floor_us=floor_us,
+            skip_before_us=self._base.start if floor_us is None else None,
+            closed=True,
+        )
+        self.schedule.at(shard_id, now_us)
+
+    def _end_ghost(self, ghost: Lane, now_us: int) -> None:
+        ghost.push([], ghost.service_us, ended=True)
+        self.schedule.drop(ghost.shard_id)
+        self._open_all(now_us)
+
+    # -- ends
+
+    def _ended(self, lane: Lane, now_us: int) -> None:
+        if lane.shard_id in self._ghosts:
+            self._open_all(now_us)
+            return
+        self._passed.add(lane.shard_id)
+        self.discovery.ended(lane.shard_id, now_us, gone=lane.is_gone)
+        if self._asleep:
+            self._open_all(now_us)
+        else:
+            self._open_ready(self.lineage.children(lane.shard_id), now_us)
+            self._block()
+
+    def _end_gone(self, lane: Lane, now_us: int) -> None:
+        lane.is_gone = True
+        lane.push([], self.service_us or 0, ended=True)
+        self.schedule.answered(lane, now_us)
+        self.merge.update(lane)
+        self._ended(lane, now_us)
+
+    def _gap(self, lane: Lane, reason: str) -> None:
+        lane.gap = reason
+        self._gapped.add(lane.shard_id)
+        self.schedule.drop(lane.shard_id)
+
+    def _forget(self, listed: set[str], now_us: int) -> None:
+        """Lets go of shards that are read and that the service lists no more, so that memory follows what is listed."""
+        for shard_id in self.discovery.forgotten(list(self.lineage), listed, now_us):
+            children = self.lineage.children(shard_id)
+            lane = self.lanes.get(shard_id)
+            is_read = shard_id in self.read or (
+                lane is not None and lane.is_drained and not self.discovery.is_waiting(shard_id)
+            )
+            if is_read and all(child in self.lanes or child in self.read for child in children):
+                self.lanes.pop(shard_id, None)
+                self.read.discard(shard_id)
+                self._passed.discard(shard_id)
+                self._ghosts.pop(shard_id, None)
+                self.lineage.remove(shard_id)
+
+    def _block(self) -> None:
+        self.merge.is_blocked = not self.discovery.is_whole or bool(self._unsure)
+
+    def _see_time(self, service_us: int) -> None:
+        if self.service_us is None or service_us > self.service_us:
+            self.service_us = service_us

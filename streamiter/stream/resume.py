@@ -1,0 +1,108 @@
+"""Resuming: a reading's state as a token, and lanes out of a token. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from streamiter.clock import floor_second
+from streamiter.lineage import Lineage
+from streamiter.merge import Lane, Merge
+from streamiter.position import AtNumber
+from streamiter.shard import Rank, Shard
+from streamiter.token import VERSION, Token, TokenLane
+
+
+def token_at_start(stream: str, start_us: int | None = None) -> Token:
+    """The token of a stream of which nothing was listed yet: from its horizon, or from a time."""
+    return Token(VERSION, stream, start=start_us, fresh=True)
+
+
+def token_at_latest(stream: str, shards: Iterable[Shard], service_us: int, lateness_us: int | None) -> Token:
+    """The token at the end of what these shards hold: each leaf is to be read from a moment just before now."""
+    lineage = Lineage(shards)
+    start_us = latest_us(service_us, lateness_us)
+    lanes = []
+    for shard_id in lineage.leaves():
+        rank = lineage.rank(shard_id)
+        parents = lineage[shard_id].parents
+        lanes.append(TokenLane(shard_id, parents, rank=(rank.greatest, rank.depth), time=start_us, opened=service_us))
+    return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), fresh=not lanes)
+
+
+def latest_us(service_us: int, lateness_us: int | None) -> int:
+    """The moment that "latest" stands for: a little before now, since writes come to be readable late."""
+    return floor_second(service_us - (lateness_us or 0))
+
+
+def restore_lane(entry: TokenLane, start_us: int | None, lateness_us: int) -> Lane:
+    """The lane that a token's entry describes."""
+    rank = Rank(*(entry.rank or (entry.shard, 0)), entry.shard)
+    is_unread = entry.floor is None and entry.place is None
+    lane = Lane(
+        entry.shard,
+        rank,
+        entry.position,
+        floor_us=entry.floor,
+        skip_before_us=start_us if is_unread else None,
+        lateness_us=lateness_us,
+    )
+    lane.idle_us = entry.time
+    lane.ended_us = entry.ended
+    lane.childless = entry.childless
+    lane.latest = entry.latest
+    lane.unresolved = entry.unresolved
+    return lane
+
+
+def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lineage, merge: Merge) -> Token:
+    """The token after the last record returned.
+
+    It names the lanes that records may still come from, their finished parents (a sibling may turn up late, and needs
+    their floor), and what is finished without a child among them. The rest follows from the lineage.
+    """
+    named = [shard_id for shard_id, lane in lanes.items() if _may_still_give(lane, lanes, lineage)]
+    parents = {parent for shard_id in named for parent in lineage.parents(shard_id) if parent in lanes}
+    passed = lineage.ancestors(*named)
+    finished = [shard_id for shard_id, lane in lanes.items() if lane.is_drained and shard_id not in passed]
+    passed |= lineage.ancestors(*finished)
+    finished = [
+        shard_id for shard_id in lanes if shard_id in parents or (shard_id in finished and shard_id not in passed)
+    ]
+    high = merge.high
+    return Token(
+        VERSION,
+        stream,
+        start=base.start,
+        lanes=tuple(_entry(lanes[shard_id], lineage[shard_id].parents) for shard_id in sorted({*named, *finished})),
+        clock=merge.clock,
+        high=None if high is None else (high[0], *high[1], str(high[2].number), high[2].since),
+        fresh=base.fresh and not len(lineage),
+        closed_are_read=base.closed_are_read,
+    )
+
+
+def _may_still_give(lane: Lane, lanes: Mapping[str, Lane], lineage: Lineage) -> bool:
+    """Whether its next record depends on nothing but itself: a shard below one that is not returned whole is just unread."""
+    if lane.is_drained:
+        return False
+    above = (lanes.get(parent) for parent in lineage.parents(lane.shard_id))
+    return lane.place is not None or all(parent is None or parent.is_drained for parent in above)
+
+
+def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
+    place = lane.place
+    is_done = lane.is_drained
+    return TokenLane(
+        lane.shard_id,
+        parents,
+        rank=(lane.rank.greatest, lane.rank.depth),
+        place=None if place is None else (str(place.number), place.since),
+        floor=lane.emitted_us,
+        unresolved=lane.unresolved,
+        opened=None if is_done else lane.opened_us,
+        time=None if is_done else lane.idle_us,
+        at=str(lane.start.number) if isinstance(lane.start, AtNumber) and place is None else None,
+        latest=lane.latest,
+        ended=lane.ended_us if is_done else None,
+        childless=lane.childless and is_done,
+    )

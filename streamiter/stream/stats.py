@@ -1,0 +1,24 @@
+"""Stats: what a stream has done so far and what it waits for, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A snapshot: it does not change while the stream goes on."""
+
+    calls: dict[str, int]  # by kind: list_shards, open_iterator, fetch
+    pages: int  # pages of records fetched, empty ones included
+    records: int  # records returned
+    late: int  # of these, how many came out below one that was out already
+    gaps: int  # gaps accepted, by skip() or on_gap="skip"
+    gone: int  # listed shards that the service had removed, of which nothing had been read
+    poison: int  # records that the model refused and that were skipped
+    retries: int  # calls that failed and were made again
+    held_by: str | None  # the shard that records wait for, or "listing"
+    lag: dict[str, float]  # seconds between the service's clock and the last record returned, a shard; 0 at its tip
+    waiting: int  # records fetched and not yet returned
+    waiting_bytes: int  # about how many bytes these are
+    open_shards: int  # shards being read

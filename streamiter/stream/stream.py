@@ -1,0 +1,352 @@
+"""The stream: what users iterate. Drives a source, keeps the order, knows its token."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterator
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import arrow
+
+from streamiter.clock import SECOND_US, Clock, SystemClock, microseconds
+from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError
+from streamiter.merge import Lane
+from streamiter.record import ChangeRecord, Record
+from streamiter.source.base import Source
+from streamiter.source.locate import locate
+from streamiter.stream import options
+from streamiter.stream.driver import Driver
+from streamiter.stream.model import model_converter, model_name
+from streamiter.stream.position import parse_position
+from streamiter.stream.reading import Mark, Reading
+from streamiter.stream.resume import token_at_latest, token_at_start
+from streamiter.stream.stats import Stats
+from streamiter.token import Token
+
+if TYPE_CHECKING:
+    import pyarrow
+
+logger = logging.getLogger("streamiter.stream")
+
+Start = str | dict[str, Any] | datetime | arrow.Arrow
+
+
+class Batch(list[Record]):
+    """Records in order, with the token after the last of them."""
+
+    def __init__(self, records: list[Record], token: dict[str, Any]) -> None:
+        super().__init__(records)
+        self.token = token
+
+
+class Stream:
+    """One ordered, resumable iterator over a sharded change stream.
+
+    `next(stream)` gives a record, or None when nothing is due at this moment. `stream.token` is always after the last
+    record returned: save it, hand it to `Stream(source, token)` or `move_to`, and each record that the service still
+    holds comes out exactly once. `position` is "trim_horizon", "latest", a token, or a time.
+
+    A Stream belongs to one thread, but for `close()`.
+    """
+
+    def __init__(
+        self,
+        source: str | Source,
+        position: Start = "trim_horizon",
+        *,
+        lateness: float | None = 1.0,
+        on_gap: str = "raise",
+        concurrency: int = 16,
+        prefetch_bytes: int = 64 * 1024 * 1024,
+        poll_interval: float = 0.25,
+        patience: float = 60.0,
+        model: Any = None,
+        clock: Clock | None = None,
+    ) -> None:
+        options.check_seconds("lateness", lateness, may_be_none=True)
+        options.check_seconds("poll_interval", poll_interval)
+        options.check_seconds("patience", patience)
+        options.check_count("concurrency", concurrency)
+        options.check_count("prefetch_bytes", prefetch_bytes)
+        options.check_choice("on_gap", on_gap, ("raise", "skip"))
+        options.check_clock(clock)
+        self._convert = None if model is None else model_converter(model)
+        self._model_name = "" if model is None else model_name(model)
+        self._source = locate(source)
+        self._clock: Clock = SystemClock() if clock is None else clock
+        self._lateness_us = None if lateness is None else microseconds(lateness)
+        self._skips_gaps = on_gap == "skip"
+        self._poll_us = max(1, microseconds(poll_interval))
+        self._is_closed = False
+        self._stop: RecordsExpired | PoisonRecord | None = None  # what the last error named, for skip()
+        self._passed_over: set[tuple[str, object]] = set()  # poison records further on that skip() named
+        self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0}
+        name = self._source.name
+        start = parse_position(position, name)
+        first = start if isinstance(start, Token) else token_at_start(name)
+        self._driver = Driver(
+            self._source,
+            self._read_from(first),
+            self._clock,
+            concurrency=concurrency,
+            prefetch_bytes=prefetch_bytes,
+            patience=patience,
+        )
+        if not isinstance(start, Token):
+            try:
+                self._move_to_latest()
+            except BaseException:
+                self._driver.close()
+                raise
+
+    def __repr__(self) -> str:
+        return f"<Stream {self._source.name}{', closed' if self._is_closed else ''}>"
+
+    # -- records
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Any:
+        """The next record, or None: at this moment nothing is due."""
+        if self._is_closed:
+            raise StreamiterError("this stream is closed; make a new one from its token to read on")
+        driver = self._driver
+        if driver.has_answers:
+            driver.turn(wait=False)
+        while True:
+            record = self._take()
+            if record is not None:
+                return record
+            if driver.turn(wait=False):
+                record = self._take()
+                if record is not None:
+                    return record
+            if self._stands_at_gap():
+                continue
+            driver.raise_fault()
+            if not driver.is_asking:
+                return self._take()
+            driver.turn(wait=True)
+
+    def follow(self) -> Iterator[Any]:
+        """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained."""
+        while not self._is_closed:
+            record = next(self)
+            if record is not None:
+                yield record
+            elif self.ended:
+                return
+            else:
+                self._sleep()
+
+    def batches(self, size: int, until: str | None = None) -> Iterator[Batch]:
+        """Lists of up to `size` records, each with `batch.token`, the token after its last record.
+
+        With `until="caught_up"` it ends when all was returned that the service held when the call began; without, it
+        goes on like `follow`, and gives what there is rather than wait for a full batch. An error comes after the batch
+        of what precedes it.
+        """
+        options.check_count("size", size)
+        options.check_choice("until", until, (None, "caught_up"))
+        return self._batches(size, until)
+
+    def to_arrow(self, until: str = "caught_up") -> pyarrow.Table:
+        """All that the service held when the call began, as a pyarrow.Table, in order. The token moves when it returns."""
+        from streamiter.stream.table import records_to_table
+
+        options.check_choice("until", until, ("caught_up",))
+        before = self._driver.reading.token()
+        stop_before = self._stop
+        try:
+            records = [record for batch in self._batches(1 << 30, until) for record in batch]
+            return records_to_table(records, self._source.name)
+        except BaseException:
+            stop = self._stop
+            self._restart(before)
+            self._stop = stop if stop is not stop_before else None
+            raise
+
+    # -- where it stands
+
+    @property
+    def token(self) -> dict[str, Any]:
+        """The state after the last record returned: a small JSON-friendly dict, for a Stream or `move_to`."""
+        return self._driver.reading.token().to_dict()
+
+    def move_to(self, position: Start) -> None:
+        """Goes on from "trim_horizon", "latest", a token of this stream, or the records of a time and later.
+
+        "latest" means from now on: it may repeat about `lateness` + 1 s of earlier writes, and misses none after it returns.
+        """
+        start = parse_position(position, self._source.name)
+        if isinstance(start, Token):
+            self._restart(start)
+        else:
+            self._move_to_latest()
+
+    def skip(self) -> None:
+        """Goes past what the last error named: accepts the gap, or passes the poison record over."""
+        stop, self._stop = self._stop, None
+        if isinstance(stop, RecordsExpired):
+            self._driver.reading.skip_gap(self._driver.now_us)
+        elif isinstance(stop, PoisonRecord):
+            self._totals["poison"] += 1
+            record = self._driver.reading.peek()
+            if record is not None and _identity(record) == (stop.shard_id, stop.sequence_number):
+                self._driver.reading.pop()
+            else:
+                self._passed_over.add((stop.shard_id, stop.sequence_number))
+        else:
+            raise InvalidOption("there is nothing to skip: skip() goes past the gap or the record that an error named")
+
+    def heartbeat(self) -> None:
+        """Renews the iterators that are near their expiry. Safe in a tight loop: it calls out for these alone."""
+        if not self._is_closed:
+            self._driver.heartbeat()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream is disabled and drained: `next` gives None for good."""
+        return self._driver.is_final and self._driver.reading.is_drained
+
+    @property
+    def stats(self) -> Stats:
+        """What was done so far, and what is waited for."""
+        driver, reading = self._driver, self._driver.reading
+        lanes = [lane for lane in reading.lanes.values() if not lane.is_drained]
+        return Stats(
+            calls=dict(driver.calls),
+            pages=driver.pages,
+            records=self._totals["records"],
+            late=self._totals["late"] + reading.merge.late,
+            gaps=self._totals["gaps"] + reading.gaps,
+            gone=self._totals["gone"] + reading.gone,
+            poison=self._totals["poison"],
+            retries=driver.retries,
+            held_by=reading.held_by,
+            lag={lane.shard_id: _lag_seconds(lane, reading.service_us) for lane in lanes},
+            waiting=sum(map(len, lanes)),
+            waiting_bytes=round(reading.waiting_bytes),
+            open_shards=sum(not lane.ended for lane in lanes),
+        )
+
+    def close(self) -> None:
+        """Ends the stream: wakes `follow`, ends the threads, closes the clients made here. Its token stays readable."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if isinstance(self._clock, SystemClock):
+            self._clock.wake.set()
+        self._driver.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- inside
+
+    def _take(self) -> Record | None:
+        reading = self._driver.reading
+        while (record := reading.peek()) is not None:
+            if self._passed_over and _identity(record) in self._passed_over:
+                self._passed_over.discard(_identity(record))
+                reading.pop()
+                continue
+            if self._convert is not None and isinstance(record, ChangeRecord):
+                self._apply_model(record)
+            self._stop = None
+            self._totals["records"] += 1
+            return reading.pop()
+        return None
+
+    def _apply_model(self, record: ChangeRecord) -> None:
+        assert self._convert is not None
+        try:
+            record.use_model(self._convert)
+        except Exception as error:
+            self._stop = PoisonRecord(record.shard_id, record.sequence_number, self._model_name, error)
+            raise self._stop from error
+
+    def _stands_at_gap(self) -> bool:
+        """Raises where a gap stands before all else; gives True where it was skipped, as `on_gap` says."""
+        reading = self._driver.reading
+        lane = reading.gap
+        if lane is None:
+            return False
+        gap = RecordsExpired(lane.shard_id, lane.position, reason=lane.gap or "")
+        if not self._skips_gaps:
+            self._stop = gap
+            raise gap
+        logger.warning("gap accepted, as on_gap says: %s", gap)
+        reading.skip_gap(self._driver.now_us)
+        return True
+
+    def _batches(self, size: int, until: str | None) -> Generator[Batch, None, None]:
+        mark = None if until is None else self._driver.reading.mark(self._driver.now_us)
+        records: list[Record] = []
+        while not self._is_closed:
+            try:
+                record = next(self)
+            except BaseException:
+                if records:
+                    yield Batch(records, self.token)
+                raise
+            if record is not None:
+                records.append(record)
+            is_done = record is None and (self.ended or self._is_past(mark))
+            if len(records) == size or (records and (is_done or (record is None and mark is None))):
+                yield Batch(records, self.token)
+                records = []
+            if is_done:
+                return
+            if record is None:
+                self._sleep()
+
+    def _is_past(self, mark: Mark | None) -> bool:
+        return mark is not None and self._driver.reading.is_past(mark)
+
+    def _sleep(self) -> None:
+        pause_us = self._driver.next_due_us - self._driver.now_us
+        self._clock.sleep(max(0.001, pause_us / SECOND_US))
+
+    def _read_from(self, token: Token) -> Reading:
+        return Reading(
+            token,
+            lateness_us=self._lateness_us,
+            retention_us=self._source.retention_us,
+            poll_us=self._poll_us,
+            now_us=microseconds(self._clock.monotonic()),
+        )
+
+    def _restart(self, token: Token) -> None:
+        old = self._driver.reading
+        self._totals["late"] += old.merge.late
+        self._totals["gaps"] += old.gaps
+        self._totals["gone"] += old.gone
+        self._stop = None
+        self._passed_over.clear()
+        self._driver.restart(self._read_from(token))
+
+    def _move_to_latest(self) -> None:
+        """Lists the shards, and waits for it: what is written after this returns is to be seen."""
+        rows, service_us = self._driver.list_now()
+        token = token_at_latest(self._source.name, rows, service_us, self._lateness_us)
+        self._restart(token)
+
+
+def _identity(record: Record) -> tuple[str, str]:
+    return record.shard_id, record.sequence_number
+
+
+def _lag_seconds(lane: Lane, service_us: int | None) -> float:
+    if service_us is None or (lane.is_at_tip and not len(lane)):
+        return 0.0
+    since_us = lane.emitted_us if lane.emitted_us is not None else lane.opened_us
+    return 0.0 if since_us is None else max(0.0, (service_us - since_us) / SECOND_US)

@@ -1,0 +1,77 @@
+"""Calls: what was asked of the service, and how it answered, for tests to look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, in the order of the answers."""
+
+    operation: str
+    outcome: str  # "ok", the error's name, or the kind of a fault of transport
+    time: float  # by the service's clock
+    table: str | None = None
+    shard: str | None = None  # as the test named it
+    iterator_type: str | None = None  # of GetShardIterator
+    sequence_number: str | None = None  # of GetShardIterator
+    timestamp: float | None = None  # of GetShardIterator
+    limit: int | None = None
+    records: int = 0  # of GetRecords
+
+
+class Calls(Sequence[Call]):
+    """All calls so far."""
+
+    def __init__(self) -> None:
+        self._calls: list[Call] = []
+
+    def add(self, call: Call) -> None:
+        """Notes a call."""
+        self._calls.append(call)
+
+    def clear(self) -> None:
+        """Forgets them, to look at what comes next alone."""
+        self._calls.clear()
+
+    def of(self, operation: str | None = None, *, shard: str | None = None, outcome: str | None = None) -> list[Call]:
+        """The calls of an operation, on a shard, with an outcome; whatever is left out is not asked."""
+        return [
+            call
+            for call in list(self._calls)
+            if operation in (None, call.operation) and shard in (None, call.shard) and outcome in (None, call.outcome)
+        ]
+
+    def total(self, operation: str | None = None, *, shard: str | None = None, outcome: str | None = None) -> int:
+        """How many there are."""
+        return len(self.of(operation, shard=shard, outcome=outcome))
+
+    @property
+    def by_operation(self) -> Counter[str]:
+        """How many there are of each operation."""
+        return Counter(call.operation for call in list(self._calls))
+
+    @property
+    def by_outcome(self) -> Counter[str]:
+        """How many ended how."""
+        return Counter(call.outcome for call in list(self._calls))
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    @overload
+    def __getitem__(self, index: int) -> Call: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Call]: ...
+    def __getitem__(self, index: int | slice) -> Call | list[Call]:
+        return self._calls[index]
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(list(self._calls))
+
+    def __repr__(self) -> str:
+        return f"<Calls {dict(self.by_operation)}>"

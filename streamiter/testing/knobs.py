@@ -1,0 +1,37 @@
+"""Knobs: how the service behaves on the whole, all day long; single bad moments are faults and spells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass
+class Knobs:
+    """The settings of a simulated service; each may be turned at any time."""
+
+    # Records and iterators
+    retention: float = 24 * 3600.0  # seconds that a record is held, and a closed shard listed
+    iterator_lifetime: float = 15 * 60.0  # seconds after which an iterator expires
+    page_size: int = 1000  # records a page, at most, whatever Limit says
+    page_bytes: int = 1024 * 1024  # bytes of records a page, at most
+    last_page: Literal["records", "empty"] = "records"  # what comes with no next iterator, at the end of a closed shard
+    trimmed_at: Literal["GetShardIterator", "GetRecords"] = "GetShardIterator"  # which call refuses a trimmed number
+    knows_at_timestamp: bool = True  # older services do not
+    refuses_future: bool = True  # AT_TIMESTAMP with a time that has not come yet
+
+    # Listings
+    shards_per_page: int = 100
+    listing_order: Literal["created", "id", "newest_first"] = "created"
+    knows_child_filter: bool = True  # some emulators ignore ShardFilter
+    ends_with_empty_page: bool = False  # the last page of a listing has no shards
+
+    # Rates: calls a second by the service's clock; None: as many as you like
+    describe_rate: float | None = None  # DescribeStream, a stream; the real one: 10
+    records_rate: float | None = None  # GetRecords, a shard; the real one: 5
+
+    # Answers
+    skew: float = 0.0  # seconds that the Date header is ahead of the service's clock
+    date: bool = True  # whether there is a Date header at all
+    crc: Literal["right", "wrong", "absent"] = "right"
+    latency: dict[str, float] = field(default_factory=dict)  # real seconds by operation; "*" for all others

@@ -1,0 +1,223 @@
+"""The service: tables, their streams, and the four calls that read them. Pure: time is an argument, there is no HTTP.
+
+It refuses by raising `Refusal`. What a call sees is the truth as of `now_us`: whatever is over by then is trimmed first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from streamiter.testing.iterators import Iterator
+from streamiter.testing.knobs import Knobs
+from streamiter.testing.listing import Page as ListingPage
+from streamiter.testing.records import ViewType, WrittenRecord
+from streamiter.testing.refusal import broken_rule, expired, invalid, not_found, trimmed
+from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.streams import SimulatedStream
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+MAX_RECORDS = 1000
+MAX_SHARDS = 100
+MAX_STREAMS = 100
+FIRST_NUMBER = 100_000_000_000_000_000_000_000  # 24 digits, as the service's mostly are
+
+ITERATOR_TYPES = ("AFTER_SEQUENCE_NUMBER", "AT_SEQUENCE_NUMBER", "AT_TIMESTAMP", "LATEST", "TRIM_HORIZON")
+_ARN = re.compile(r"arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table/[\w.-]{3,255}/stream/[\w:.-]+")
+_NUMBER = re.compile(r"\d{21,40}")
+
+
+@dataclass
+class SimulatedTable:
+    """A table, as far as its streams go."""
+
+    name: str
+    hash_key: str
+    streams: list[SimulatedStream]  # oldest first
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{self.name}"
+
+    @property
+    def latest(self) -> SimulatedStream:
+        """The stream that was enabled last."""
+        if not self.streams:
+            raise LookupError(f"table {self.name!r} has no stream; enable() gives it one")
+        return self.streams[-1]
+
+
+@dataclass(frozen=True)
+class RecordsPage:
+    """A page of GetRecords."""
+
+    records: list[WrittenRecord]
+    next_iterator: str | None
+
+
+class Service:
+    """All that is true, and what the calls tell of it."""
+
+    def __init__(self, knobs: Knobs) -> None:
+        self.knobs = knobs
+        self.tables: dict[str, SimulatedTable] = {}
+        self._number = FIRST_NUMBER
+
+    # -- the truth
+
+    def create_table(self, name: str, hash_key: str) -> SimulatedTable:
+        """A table, as yet without a stream."""
+        if name in self.tables:
+            raise ValueError(f"there is a table {name!r} already")
+        self.tables[name] = SimulatedTable(name, hash_key, [])
+        return self.tables[name]
+
+    def enable(
+        self, table: SimulatedTable, view: ViewType, now_us: int, takes_us: int, *, keep_ids: bool
+    ) -> SimulatedStream:
+        """A new stream of the table, with an ARN of its own."""
+        if table.streams and not table.latest.is_disabled:
+            raise ValueError(f"table {table.name!r} has a stream already; disable() it first")
+        label_us = now_us
+        while any(stream.label == _label(label_us) for stream in table.streams):
+            label_us += 1000
+        arn = f"{table.arn}/stream/{_label(label_us)}"
+        stream = SimulatedStream(arn, table.name, view, now_us, now_us + takes_us, keep_ids=keep_ids)
+        table.streams.append(stream)
+        return stream
+
+    def next_number(self, above: int = 0) -> int:
+        """A sequence number greater than any given out so far, and than `above`; with gaps, as the service leaves them."""
+        self._number = max(self._number, above)
+        self._number += 1 + self._number * 7919 % 997
+        return self._number
+
+    # -- the calls
+
+    def list_streams(
+        self, table_name: str | None, limit: int | None, start_after: str | None, now_us: int
+    ) -> tuple[list[SimulatedStream], str | None]:
+        """ListStreams: a page of streams, and the ARN to go on from."""
+        _check_limit(limit, MAX_STREAMS)
+        streams = [stream for table in self.tables.values() for stream in table.streams]
+        streams = [stream for stream in streams if not stream.is_over(now_us, self.knobs)]
+        streams = [stream for stream in streams if table_name is None or stream.table_name == table_name]
+        start = next((place + 1 for place, stream in enumerate(streams) if stream.arn == start_after), 0)
+        page = streams[start : start + (limit or MAX_STREAMS)]
+        return page, page[-1].arn if start + len(page) < len(streams) else None
+
+    def describe_stream(
+        self,
+        arn: str,
+        limit: int | None,
+        start_after: str | None,
+        children_of: str | None,
+        now_us: int,
+    ) -> tuple[SimulatedStream, ListingPage]:
+        """DescribeStream: the stream, and a page of its shards."""
+        _check_limit(limit, MAX_SHARDS)
+        stream = self.stream(arn, now_us)
+        stream.age(now_us, self.knobs)
+        if stream.status(now_us) == "ENABLING":
+            return stream, ListingPage([], None)
+        shards = stream.listed_in_order(self.knobs.listing_order)
+        if children_of is not None and self.knobs.knows_child_filter:
+            shards = [shard for shard in shards if shard.parent_id == children_of]
+        limit = min(limit or MAX_SHARDS, self.knobs.shards_per_page)
+        empty_end = self.knobs.ends_with_empty_page
+        return stream, stream.listing.page(shards, start_after, limit, now_us, empty_end=empty_end)
+
+    def get_shard_iterator(
+        self, arn: str, shard_id: str, type: str, number: str | None, time_us: int | None, now_us: int
+    ) -> str:
+        """GetShardIterator: the iterator's text."""
+        self._check_type(type)
+        if type.endswith("_SEQUENCE_NUMBER") and (number is None or not _NUMBER.fullmatch(number)):
+            raise invalid("Invalid SequenceNumber" if number else f"SequenceNumber is required for {type}")
+        if type == "AT_TIMESTAMP" and time_us is None:
+            raise invalid("Timestamp is required for AT_TIMESTAMP")
+        if time_us is not None and time_us > now_us and self.knobs.refuses_future:
+            raise invalid("Timestamp must not be in the future")
+        stream = self.stream(arn, now_us)
+        stream.age(now_us, self.knobs)
+        shard = stream.readable(shard_id, now_us)
+        place = _place(shard, type, int(number or 0), time_us or 0)
+        if place is None and self.knobs.trimmed_at == "GetShardIterator":
+            raise trimmed()
+        return Iterator(arn, shard_id, place or 0, 0, now_us, type, place is None).encode()
+
+    def get_records(self, iterator: Iterator, limit: int | None, now_us: int) -> RecordsPage:
+        """GetRecords: a page of records, and the iterator to go on from."""
+        _check_limit(limit, MAX_RECORDS)
+        if now_us - iterator.issued_us >= self.knobs.iterator_lifetime * 1e6:
+            raise expired()
+        stream = self.stream(iterator.stream_arn, now_us)
+        stream.age(now_us, self.knobs)
+        shard = stream.readable(iterator.shard_id, now_us)
+        if iterator.is_trimmed or iterator.place < shard.trimmed:
+            raise trimmed()
+        return self._page(shard, iterator, min(limit or MAX_RECORDS, self.knobs.page_size), now_us)
+
+    def _page(self, shard: SimulatedShard, iterator: Iterator, limit: int, now_us: int) -> RecordsPage:
+        place, empties = iterator.place, iterator.empties
+        if empties < shard.pages.empties_before(place):
+            return RecordsPage([], _moved(iterator, place, empties + 1, now_us))
+        records = shard.take(place, limit, self.knobs.page_bytes)
+        if records:
+            place, empties = place + len(records), 0
+        is_read_out = shard.is_closed and place == shard.end and empties >= shard.pages.empties_before(place)
+        if is_read_out and not (records and (shard.last_page or self.knobs.last_page) == "empty"):
+            shard.was_read_out = True
+            return RecordsPage(records, None)
+        return RecordsPage(records, _moved(iterator, place, empties, now_us))
+
+    def stream(self, arn: str, now_us: int) -> SimulatedStream:
+        """The stream with this ARN; a refusal when there is none (any more)."""
+        if not _ARN.fullmatch(arn):
+            raise invalid("Invalid StreamArn")
+        for table in self.tables.values():
+            for stream in table.streams:
+                if stream.arn == arn and not stream.is_over(now_us, self.knobs):
+                    return stream
+        raise not_found(f"Stream: {arn} not found")
+
+    def table(self, name: str) -> SimulatedTable:
+        """The table of this name or ARN; a refusal when there is none."""
+        try:
+            return self.tables[name.rpartition(":table/")[2]]
+        except KeyError:
+            raise not_found(f"Table: {name} not found") from None
+
+    def _check_type(self, type: str) -> None:
+        known = [name for name in ITERATOR_TYPES if name != "AT_TIMESTAMP" or self.knobs.knows_at_timestamp]
+        if type not in known:
+            raise broken_rule(type, "shardIteratorType", f"satisfy enum value set: [{', '.join(known)}]")
+
+
+def _place(shard: SimulatedShard, type: str, number: int, time_us: int) -> int | None:
+    """Where an iterator of this type starts; None: at what is trimmed."""
+    if type == "TRIM_HORIZON":
+        # Resolved now, not when it is read: what is trimmed in between is refused, as the service documents.
+        return shard.trimmed
+    if type == "LATEST":
+        return shard.end
+    if type == "AT_TIMESTAMP":
+        return shard.place_at_time(time_us)
+    return shard.place_at(number) if type == "AT_SEQUENCE_NUMBER" else shard.place_after(number)
+
+
+def _moved(iterator: Iterator, place: int, empties: int, now_us: int) -> str:
+    return Iterator(iterator.stream_arn, iterator.shard_id, place, empties, now_us, iterator.type).encode()
+
+
+def _check_limit(limit: int | None, greatest: int) -> None:
+    if limit is not None and limit < 1:
+        raise broken_rule(limit, "limit", "have value greater than or equal to 1")
+    if limit is not None and limit > greatest:
+        raise broken_rule(limit, "limit", f"have value less than or equal to {greatest}")
+
+
+def _label(time_us: int) -> str:
+    return datetime.fromtimestamp(time_us // 1000 / 1000, UTC).isoformat(timespec="milliseconds")[:23]

@@ -1,0 +1,126 @@
+"""Shards as they really are: their records in service order, what was trimmed, where a reader can start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from streamiter.testing.pages import PageScript
+from streamiter.testing.records import WrittenRecord
+
+
+class SimulatedShard:
+    """One shard. A *place* counts its records from 0 in the order written; trimmed ones keep theirs."""
+
+    def __init__(self, name: str, shard_id: str, parent_id: str | None, starting: int) -> None:
+        self.name = name  # what the test calls it
+        self.id = shard_id
+        self.parent_id = parent_id
+        self.starting = starting
+        self.ending: int | None = None
+        self.closed_us: int | None = None
+        self.is_gone = False  # GetShardIterator and GetRecords no longer know it
+        self.is_listed = True
+        self.was_read_out = False  # a reader was told that there is no more
+        self.last_page: Literal["records", "empty"] | None = None  # None: as the knob says
+        self.pages = PageScript()
+        self.records: list[WrittenRecord] = []
+        self.trimmed = 0  # how many records are gone, from the front
+        self._places: dict[int, int] = {}  # of the first record with a number
+        self._greatest = starting
+        self._greatest_trimmed = -1
+
+    @property
+    def is_closed(self) -> bool:
+        return self.closed_us is not None
+
+    @property
+    def end(self) -> int:
+        """The place after the newest record."""
+        return self.trimmed + len(self.records)
+
+    @property
+    def greatest(self) -> int:
+        """The greatest sequence number so far."""
+        return self._greatest
+
+    @property
+    def empty_pages(self) -> PageScript:
+        return self.pages
+
+    @empty_pages.setter
+    def empty_pages(self, counts: list[int]) -> None:
+        """How many empty pages come before the first record, the second, ..."""
+        self.pages = PageScript.with_empties(counts)
+
+    # -- what happens to it
+
+    def add(self, record: WrittenRecord) -> None:
+        """The next record, whatever its number and its time."""
+        number = record.number
+        self._places.setdefault(number, self.end)
+        self.records.append(record)
+        self._greatest = max(self._greatest, number)
+        self.starting = min(self.starting, number)
+        if self.ending is not None:
+            self.ending = max(self.ending, number)
+
+    def close(self, now_us: int) -> None:
+        """It takes no more records."""
+        if self.closed_us is None:
+            self.closed_us = now_us
+            self.ending = self._greatest
+
+    def trim(self, is_over: Callable[[WrittenRecord], bool]) -> int:
+        """Drops records from the front for as long as they are over; how many."""
+        count = 0
+        for record in self.records:
+            if not is_over(record):
+                break
+            self._greatest_trimmed = max(self._greatest_trimmed, record.number)
+            count += 1
+        del self.records[:count]
+        self.trimmed += count
+        return count
+
+    # -- where reading starts
+
+    def place_at(self, number: int) -> int | None:
+        """The place of the first record with this number, or of the first with a greater one; None when it is trimmed."""
+        place = self._places.get(number)
+        if place is not None:
+            return place if place >= self.trimmed else None
+        if number <= self._greatest_trimmed:
+            return None
+        return self._first(lambda record: record.number > number)
+
+    def place_after(self, number: int) -> int | None:
+        """The place after the first record with this number; None when it is trimmed."""
+        place = self.place_at(number)
+        return place + 1 if place is not None and number in self._places else place
+
+    def place_at_time(self, time_us: int) -> int:
+        """The place of the first record created then or later; one without creation time goes by when it was written."""
+        return self._first(lambda record: _time_us(record) >= time_us)
+
+    def _first(self, is_it: Callable[[WrittenRecord], bool]) -> int:
+        found = (place for place, record in enumerate(self.records, self.trimmed) if is_it(record))
+        return next(found, self.end)
+
+    def take(self, place: int, limit: int, max_bytes: int) -> list[WrittenRecord]:
+        """The page of records that starts here; one record at least, however large, if there is any."""
+        cut = self.pages.next_cut(place)
+        if cut is not None:
+            limit = min(limit, cut - place)
+        start = place - self.trimmed
+        page = self.records[start : start + limit]
+        size = 0
+        for count, record in enumerate(page):
+            size += len(record.body)
+            if size > max_bytes and count:
+                return page[:count]
+        return page
+
+
+def _time_us(record: WrittenRecord) -> int:
+    return record.written_us if record.created_us is None else record.created_us

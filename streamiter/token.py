@@ -1,0 +1,201 @@
+"""Tokens: where reading of a whole stream stands, as a small JSON-friendly dict.
+
+    {"streamiter": 1, "stream": "arn:...", "clock": 42, "high": [time, greatest, depth, shard, number, since],
+     "lanes": [{"shard": "S1", "parents": ["S0"], "rank": ["S1", 1], "place": ["100000000017", 0], "floor": 1700000000000000}]}
+
+The lanes are the shards being read, their finished parents, and finished shards without children. A shard that is
+listed and is neither among the lanes nor an ancestor of one is unread (law 8). Times are microseconds of service time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from streamiter.errors import InvalidToken
+from streamiter.position import After, AtNumber, AtTime, Horizon, Place, Position
+from streamiter.shard import Rank
+
+VERSION = 1
+
+
+class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One shard in a token."""
+
+    shard: str
+    parents: tuple[str, ...] = ()
+    rank: tuple[str, int] | None = None  # greatest id and depth; None: as the listing says
+    place: tuple[str, int] | None = None  # of the last record returned
+    floor: int | None = None  # order time of the last record returned of this shard, or of its ancestors
+    unresolved: bool = False  # the ancestors still listed may raise the floor: only Spark leaves it so
+    opened: int | None = None  # when its start was chosen
+    time: int | None = None  # where it starts when nothing was read; it follows the tip of an idle shard
+    at: str | None = None  # a sequence number to start at: from Bloop's tokens alone
+    latest: bool = False  # starts at the end of its first listing: from Bloop's tokens alone
+    ended: int | None = None  # when its end was seen
+    childless: bool = False  # ended, and listing after listing showed no child
+
+    @property
+    def position(self) -> Position:
+        """Where reading of the shard goes on."""
+        if self.place is not None:
+            return After(Place(int(self.place[0]), self.place[1]))
+        if self.at is not None:
+            return AtNumber(int(self.at))
+        if self.time is not None:
+            return AtTime(self.time, self.opened)
+        return Horizon(self.opened)
+
+
+class Token(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The resume state of a whole stream: everything after the last record returned."""
+
+    streamiter: int
+    stream: str
+    start: int | None = None  # where unread shards start: a time, or None for their horizon
+    lanes: tuple[TokenLane, ...] = ()
+    clock: int = 0
+    high: tuple[int, str, int, str, str, int] | None = None  # the greatest key returned: what sorts below it is late
+    fresh: bool = False  # nothing was listed yet when it was taken
+    closed_are_read: bool = False  # closed shards that nothing connects count as read: from Bloop's tokens alone
+
+    def to_dict(self) -> dict[str, Any]:
+        """The token as its user sees it."""
+        token: dict[str, Any] = msgspec.to_builtins(self)
+        for lane in token.get("lanes", ()):
+            for name in ("parents", "rank", "place"):
+                if name in lane:
+                    lane[name] = list(lane[name])
+        for name in ("lanes", "high"):
+            if name in token:
+                token[name] = list(token[name])
+        return token
+
+
+def load_token(token: object) -> Token:
+    """The token in a dict of ours or of Bloop's; InvalidToken says what is wrong with it, and where."""
+    if not isinstance(token, Mapping):
+        raise InvalidToken(
+            f"a token is a dict, this is {_a(token)}", hint="was it saved as JSON? json.loads gives the dict"
+        )
+    if "streamiter" in token:
+        return _load_ours(token)
+    if "stream_arn" in token:
+        return _load_bloop(token)
+    raise InvalidToken("it has neither 'streamiter' (a token of ours) nor 'stream_arn' (one of Bloop's)")
+
+
+def high_key(token: Token) -> tuple[int, Rank, Place] | None:
+    """The greatest key returned so far, as the merge compares it."""
+    if token.high is None:
+        return None
+    time_us, greatest, depth, shard_id, number, since = token.high
+    return time_us, Rank(greatest, depth, shard_id), Place(int(number), since)
+
+
+def _load_ours(token: Mapping[str, Any]) -> Token:
+    version = token["streamiter"]
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InvalidToken("the version is not a number from 1 up", where="$.streamiter")
+    if version > VERSION:
+        raise InvalidToken(
+            f"it was written by a newer streamiter (version {version}, this one reads up to {VERSION})",
+            where="$.streamiter",
+            hint="upgrade streamiter here too",
+        )
+    loaded = _convert(token, Token)
+    _check_token(loaded)
+    return loaded
+
+
+def _check_token(token: Token) -> None:
+    seen: set[str] = set()
+    for index, lane in enumerate(token.lanes):
+        where = f"$.lanes[{index}]"
+        if not _is_shard_id(lane.shard):
+            raise InvalidToken("a shard id must be a word without blanks", where=f"{where}.shard")
+        if lane.shard in seen:
+            raise InvalidToken("two lanes name the same shard", where=f"{where}.shard")
+        seen.add(lane.shard)
+        if lane.shard in lane.parents or not all(map(_is_shard_id, lane.parents)):
+            raise InvalidToken("a parent must be another shard's id", where=f"{where}.parents")
+        if lane.rank is not None and lane.rank[1] < 0:
+            raise InvalidToken("a depth cannot be negative", where=f"{where}.rank[1]")
+        if lane.place is not None:
+            _check_number(lane.place[0], f"{where}.place[0]")
+            if lane.place[1] < 0:
+                raise InvalidToken("a count of records cannot be negative", where=f"{where}.place[1]")
+        if lane.at is not None:
+            _check_number(lane.at, f"{where}.at")
+    if token.high is not None:
+        _check_number(token.high[4], "$.high[4]")
+
+
+def _check_number(number: str, where: str) -> None:
+    if not (number.isascii() and number.isdigit()):
+        raise InvalidToken("a sequence number is written in digits alone", where=where)
+
+
+def _is_shard_id(shard_id: str) -> bool:
+    return bool(shard_id) and all(character > " " for character in shard_id)
+
+
+class _BloopShard(msgspec.Struct, frozen=True):
+    shard_id: str
+    parent: str | None = None
+    iterator_type: str | None = None
+    sequence_number: str | None = None
+
+
+class _BloopToken(msgspec.Struct, frozen=True):
+    stream_arn: str
+    active: tuple[str, ...]
+    shards: tuple[_BloopShard, ...]
+
+
+def _load_bloop(token: Mapping[str, Any]) -> Token:
+    bloop = _convert(token, _BloopToken)
+    shards = {shard.shard_id: (index, shard) for index, shard in enumerate(bloop.shards)}
+    for index, shard_id in enumerate(bloop.active):
+        if shard_id not in shards:
+            raise InvalidToken("an active shard is missing from the shards", where=f"$.active[{index}]")
+    lanes = []
+    # Shards that are not active need no lane: ancestors of active ones were read, descendants of active ones were not.
+    for shard_id in dict.fromkeys(bloop.active):
+        index, shard = shards[shard_id]
+        parents = (shard.parent,) if shard.parent else ()
+        where = f"$.shards[{index}]"
+        if shard_id in parents or not all(map(_is_shard_id, (shard_id, *parents))):
+            raise InvalidToken("a shard id must be a word without blanks, a parent's id another one", where=where)
+        lanes.append(_bloop_lane(shard, parents, where))
+    return Token(VERSION, bloop.stream_arn, lanes=tuple(lanes), closed_are_read=True)
+
+
+def _bloop_lane(shard: _BloopShard, parents: tuple[str, ...], where: str) -> TokenLane:
+    kind = shard.iterator_type
+    if kind in ("after_sequence", "at_sequence"):
+        if shard.sequence_number is None:
+            raise InvalidToken(f"{kind} without a sequence number", where=f"{where}.sequence_number")
+        _check_number(shard.sequence_number, f"{where}.sequence_number")
+        if kind == "at_sequence":
+            return TokenLane(shard.shard_id, parents, at=shard.sequence_number)
+        return TokenLane(shard.shard_id, parents, place=(shard.sequence_number, 0))
+    if kind in (None, "trim_horizon"):
+        return TokenLane(shard.shard_id, parents)
+    if kind == "latest":
+        return TokenLane(shard.shard_id, parents, latest=True)
+    raise InvalidToken(f"no iterator is of type {kind!r}", where=f"{where}.iterator_type")
+
+
+def _convert(token: Mapping[str, Any], kind: type[Any]) -> Any:
+    try:
+        return msgspec.convert(token, kind)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `")
+        raise InvalidToken(what, where=where.rstrip("`") or "$") from None
+
+
+def _a(value: object) -> str:
+    return f"a {type(value).__name__}"
