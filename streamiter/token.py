@@ -105,7 +105,7 @@ def _load_ours(token: Mapping[str, Any]) -> Token:
             where="$.streamiter",
             hint="upgrade streamiter here too",
         )
-    loaded = _convert(token, Token)
+    loaded: Token = _convert(token, Token)
     _check_token(loaded)
     return loaded
 

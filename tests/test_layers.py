@@ -19,7 +19,7 @@ ROOMS = (*CORE, "testing", "spark", "cli", "demo")
 
 # `import streamiter` brings these, so that only rooms below them may write it.
 FACE = "__init__"
-FACE_IMPORTS = {*VALUES, "source", "stream"}
+FACE_IMPORTS = {*VALUES, "source", "lineage", "stream"}
 
 # What pip install streamiter brings. Anything else is an extra, and loads inside the function that needs it.
 CORE_PACKAGES = {"arrow", "boto3", "botocore", "msgspec", "sortedcontainers"}

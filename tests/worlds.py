@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from streamiter.errors import PositionTrimmed, ShardGone
 from streamiter.position import After, AtNumber, AtTime, Horizon, Position
@@ -66,6 +66,9 @@ class Truth:
     created_us: int | None = None
     visible_us: int = ALWAYS  # service time from which pages show it
 
+    def __repr__(self) -> str:
+        return f"Truth({self.number}, {_moment(self.created_us)}{_unless(ALWAYS, self.visible_us)})"
+
 
 @dataclass
 class WorldShard:
@@ -78,8 +81,20 @@ class WorldShard:
     closed_us: int | None = None  # None: it is open
     trimmed: int = 0  # so many of its first records are no longer held
 
+    def __repr__(self) -> str:
+        times = (f", {name}={_moment(us)}" for name, us in [("born_us", self.born_us), ("closed_us", self.closed_us)])
+        return f"WorldShard({self.id!r}, {self.parents!r}, {self.records!r}{''.join(times)})"
+
     def is_closed(self, service_us: int) -> bool:
         return self.closed_us is not None and self.closed_us <= service_us
+
+
+def _moment(us: int | None) -> str:
+    return {None: "None", ALWAYS: "ALWAYS"}.get(us) or f"NOW + {(us or 0) - NOW}"
+
+
+def _unless(plain: int, us: int) -> str:
+    return "" if us == plain else f", {_moment(us)}"
 
 
 class Lag:
@@ -110,7 +125,8 @@ class World:
         )
 
     def __repr__(self) -> str:
-        return "\n" + "\n".join(map(repr, self.shards.values()))
+        """As a test would write it."""
+        return "".join(f"\n    {shard!r}," for shard in self.shards.values()) or "nothing"
 
     def children(self, shard_id: str) -> list[str]:
         return [shard.id for shard in self.shards.values() if shard_id in shard.parents]
@@ -300,12 +316,13 @@ class Drive:
         self._faults = faults
         self._records_tokens = records_tokens
         self._checks = checks
+        self._stop_at: int | None = None
         self._came_us = now_us  # when the last record came out
         self.note_token()
 
     # -- running
 
-    def run(self, total: int | None = None, *, quiet_us: int = 90 * SECOND, linger: int = 6) -> list[Out]:
+    def run(self, total: int | None = None, *, quiet_us: int = 200 * SECOND, linger: int = 6) -> list[Out]:
         """Reads until so many records came out, and a little further; without a number, until nothing comes any more."""
         while total is None or len(self.out) < total:
             self.round()
@@ -315,6 +332,14 @@ class Drive:
             self.round()
         return self.out
 
+    def read(self, total: int, *, quiet_us: int = 200 * SECOND) -> list[Out]:
+        """Reads until exactly so many records came out, and stops there, whatever is under way."""
+        self._stop_at = total
+        while len(self.out) < total and self.now_us - self._came_us <= quiet_us:
+            self.round()
+        self._stop_at = None
+        return self.out
+
     def round(self) -> None:
         """All that can be done now, then on to the next moment at which something is due."""
         self.work()
@@ -322,7 +347,7 @@ class Drive:
 
     def work(self) -> None:
         """All that can be done now."""
-        while True:
+        while len(self.out) != self._stop_at:
             self.begin()
             if not self.flights or self.tape.once_in(16):
                 break
@@ -337,6 +362,7 @@ class Drive:
     def advance(self) -> None:
         """On to the next moment at which something is due; a little further now and then."""
         dues = [due for due in (self.reading.schedule.next_us, self.reading.listing_due_us) if due is not None]
+        dues += [self.now_us + SECOND // 2] * bool(self.flights)
         self.now_us = max(self.now_us, min(dues, default=self.now_us + SECOND))
         if self.tape.once_in(8):
             self.now_us += self.tape.draw(40) * SECOND // 4
@@ -352,7 +378,7 @@ class Drive:
         if self.reading.wants_listing(self.now_us):
             self._begin_listing()
         most = self.tape.draw(4) or 1 << 30
-        for shard_id in self.reading.wishes(self.now_us, most=most):
+        for shard_id in self.reading.wishes(self.now_us)[:most]:
             self._begin_page(shard_id)
 
     def deliver(self, which: int) -> None:
@@ -363,7 +389,7 @@ class Drive:
 
     def pop(self, most: int = 1 << 30) -> None:
         """Takes up to so many records out."""
-        while most and (record := self.reading.pop()) is not None:
+        while most and len(self.out) != self._stop_at and (record := self.reading.pop()) is not None:
             most -= 1
             assert isinstance(record, Told)
             self.out.append(
@@ -485,16 +511,12 @@ class Drive:
 
     def _trimmed(self, shard_id: str) -> None:
         self.iterators.pop(shard_id, None)
-        if self.reading.trimmed(shard_id, self.now_us) and shard_id not in self._ghosts:
-            self.reading.schedule.at(shard_id, self.now_us)
+        if self.reading.trimmed(shard_id, self.now_us) and not self.reading.lane(shard_id).ended:
+            self.reading.failed(shard_id, self.now_us)  # It opens again at once.
 
     def _gone(self, shard_id: str) -> None:
         self.iterators.pop(shard_id, None)
         self.reading.unreachable(shard_id, self.now_us)
-
-    @property
-    def _ghosts(self) -> Any:
-        return self.reading._ghosts
 
 
 def truths(*created: float | None, first: int = 100) -> list[Truth]:

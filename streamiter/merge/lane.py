@@ -27,9 +27,10 @@ class Lane:
     """
 
     __slots__ = (
-        "_empties", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us", "ended_us",
-        "gap", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us", "places", "rank", "records", "service_us",
-        "shard_id", "skip_before_us", "start", "times", "place", "unresolved",
+        "_empties", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us",
+        "ended_us", "gap", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
+        "place", "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
+        "unresolved",
     )  # fmt: skip
 
     def __init__(

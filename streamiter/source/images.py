@@ -13,13 +13,19 @@ _decode_json = msgspec.json.Decoder().decode
 
 def decode_image(image: Any) -> dict[str, Any] | None:
     """The attributes of a key or an image, whether still JSON text or decoded by boto3; None where there is none."""
+    if isinstance(image, msgspec.Raw):
+        image = _decode_json(image) if image else None
     if image is None:
         return None
-    if isinstance(image, msgspec.Raw):
-        image = _decode_json(image)
-        if image is None:
-            return None
     return {name: _value(*next(iter(typed.items()))) for name, typed in image.items()}
+
+
+def image_text(image: Any) -> str | None:
+    """A key or an image as DynamoDB's JSON text: just as it came, where it came as text."""
+    if isinstance(image, msgspec.Raw):
+        text = bytes(image).decode()
+        return None if text in ("", "null") else text
+    return None if image is None else msgspec.json.encode(image).decode()
 
 
 def _value(kind: str, value: Any) -> Any:

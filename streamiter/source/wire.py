@@ -18,14 +18,17 @@ from streamiter.errors import TransientError
 from streamiter.record import Envelope
 
 
+NOTHING = msgspec.Raw()  # an image that is not there; msgspec keeps text only where no other type is allowed
+
+
 class RawChange(msgspec.Struct, frozen=True):
     """`Change`, decoded from bytes: images stay text."""
 
     SequenceNumber: str
     ApproximateCreationDateTime: float | None = None
-    Keys: msgspec.Raw | None = None
-    NewImage: msgspec.Raw | None = None
-    OldImage: msgspec.Raw | None = None
+    Keys: msgspec.Raw = NOTHING
+    NewImage: msgspec.Raw = NOTHING
+    OldImage: msgspec.Raw = NOTHING
     SizeBytes: int | None = None
     StreamViewType: str | None = None
 

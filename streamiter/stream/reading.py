@@ -1,6 +1,6 @@
-"""The reading of a whole stream: listings and pages in, wishes and records out, a token at any moment. Pure.
+"""The reading of a whole stream: listings and pages in, wishes and records out, a token at any moment.
 
-It joins the rooms below: the lineage says which shard may be opened, discovery when to list and what to believe, the
+Pure. It joins the rooms below: the lineage says which shard may be opened, discovery when to list and what to believe, the
 merge in what order records come out. Whoever drives it makes the calls; it never does, and time is handed in.
 
 A shard is in one of these states:

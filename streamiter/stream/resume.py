@@ -1,4 +1,4 @@
-"""Resuming: a reading's state as a token, and lanes out of a token. Pure."""
+"""Resuming: a reading's state as a token, and lanes out of a token; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule: when each lane is to be asked next, and which of the lanes that are due come first. Pure."""
+"""The schedule: when each lane is to be asked next, and which of the lanes that are due come first; pure."""
 
 from __future__ import annotations
 

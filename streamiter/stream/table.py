@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from streamiter.errors import MissingExtra
 from streamiter.record import ChangeRecord, Record
+from streamiter.source.images import image_text
 
 if TYPE_CHECKING:
     import pyarrow
-
-_encode = msgspec.json.encode
 
 
 def records_to_table(records: Sequence[Record], stream: str) -> pyarrow.Table:
@@ -32,17 +29,11 @@ def records_to_table(records: Sequence[Record], stream: str) -> pyarrow.Table:
         "sequence_number": ([record.sequence_number for record in records], pa.string()),
         "order_key": ([record.order_key for record in records], pa.string()),
         "created_at": ([record.created_us for record in records], pa.timestamp("us", tz="UTC")),
-        "keys": ([_text(image[0]) for image in images], pa.string()),
-        "new_image": ([_text(image[1]) for image in images], pa.string()),
-        "old_image": ([_text(image[2]) for image in images], pa.string()),
+        "keys": ([image_text(image[0]) for image in images], pa.string()),
+        "new_image": ([image_text(image[1]) for image in images], pa.string()),
+        "old_image": ([image_text(image[2]) for image in images], pa.string()),
         "size_bytes": ([change and change.size_bytes for change in changes], pa.int64()),
-        "user_identity": ([_text(change and change.user_identity) for change in changes], pa.string()),
+        "user_identity": ([image_text(change and change.user_identity) for change in changes], pa.string()),
     }
     schema = pa.schema([(name, kind) for name, (_, kind) in columns.items()])
     return pa.table([pa.array(values, kind) for values, kind in columns.values()], schema=schema)
-
-
-def _text(image: Any) -> str | None:
-    if image is None:
-        return None
-    return (bytes(image) if isinstance(image, msgspec.Raw) else _encode(image)).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from streamiter.clock import SECOND_US, microseconds
+from streamiter.clock import SECOND_US, SystemClock, microseconds
 
 START = 1_750_000_000.0  # 2025-06-15T15:06:40Z: a whole second, so that creation times start out unfloored
 
@@ -53,3 +53,22 @@ class ManualClock:
 
     def __repr__(self) -> str:
         return f"ManualClock({self.now()})"
+
+
+class RunningClock(ManualClock):
+    """A clock that also goes by itself, from now on, and whose `sleep` waits: for demos and measurements."""
+
+    def __init__(self, start: float | None = None) -> None:
+        self._system = SystemClock()
+        self._began = self._system.monotonic()
+        super().__init__(self._system.now() if start is None else start)
+
+    def now(self) -> float:
+        return super().now() + self._system.monotonic() - self._began
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._system.monotonic() - self._began
+
+    def sleep(self, seconds: float) -> None:
+        self._system.sleep(seconds)
+        self.slept += max(0.0, seconds)

@@ -11,7 +11,7 @@ import msgspec
 from streamiter.testing.refusal import Refusal, invalid
 
 
-class Iterator(msgspec.Struct, frozen=True, array_like=True):
+class ShardIterator(msgspec.Struct, frozen=True, array_like=True):
     """Where the next page starts, and when this was handed out: all of it travels, the service keeps nothing."""
 
     stream_arn: str
@@ -29,7 +29,7 @@ class Iterator(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.stream_arn}|1|{base64.b64encode(sealed).decode()}"
 
     @classmethod
-    def decode(cls, text: str) -> Iterator:
+    def decode(cls, text: str) -> ShardIterator:
         """The iterator in a text; a refusal when it is none of ours."""
         try:
             sealed = base64.b64decode(text.rpartition("|")[2], validate=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 
@@ -34,4 +34,4 @@ class Knobs:
     skew: float = 0.0  # seconds that the Date header is ahead of the service's clock
     date: bool = True  # whether there is a Date header at all
     crc: Literal["right", "wrong", "absent"] = "right"
-    latency: dict[str, float] = field(default_factory=dict)  # real seconds by operation; "*" for all others
+    latency: float | dict[str, float] = 0.0  # real seconds a call; by operation, "*" for all others

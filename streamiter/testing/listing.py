@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
+from streamiter.clock import SECOND_US
 from streamiter.testing.refusal import invalid
 from streamiter.testing.shards import SimulatedShard
 
@@ -23,11 +24,23 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Page:
+class ListingPage:
     """A page of a listing."""
 
     rows: list[Row]
     last_id: str | None  # LastEvaluatedShardId
+
+
+class Bounds(TypedDict, total=False):
+    """How long a spell lasts: so many passes, calls or seconds, whichever is over first; `after` so many more passes.
+
+    Without bounds it lasts until listings are told to show all again.
+    """
+
+    passes: int
+    calls: int
+    seconds: float
+    after: int
 
 
 @dataclass
@@ -55,28 +68,18 @@ class Listing:
         self.spells: list[Spell] = []
         self.cursor_repeats: float = 0  # how many more times a call gives back the LastEvaluatedShardId it was given
 
-    def cast(
-        self,
-        mood: Mood,
-        shard_ids: frozenset[str],
-        now_us: int,
-        *,
-        passes: int | None = None,
-        calls: int | None = None,
-        seconds: float | None = None,
-        after: int = 0,
-    ) -> None:
-        """A spell from now on, or after some more passes; without bounds it lasts until `clear`."""
+    def cast(self, mood: Mood, shard_ids: frozenset[str], now_us: int, bounds: Bounds) -> None:
+        """A spell begins, now or after some more passes."""
         never = float("inf")
-        start = self.passes + after
+        from_pass = self.passes + bounds.get("after", 0)
         self.spells.append(
             Spell(
                 mood,
                 shard_ids,
-                until_pass=never if passes is None else start + passes,
-                until_call=never if calls is None else self.calls + calls,
-                until_us=never if seconds is None else now_us + seconds * 1e6,
-                from_pass=start if after else 0,
+                until_pass=from_pass + bounds["passes"] if "passes" in bounds else never,
+                until_call=self.calls + bounds["calls"] if "calls" in bounds else never,
+                until_us=now_us + bounds["seconds"] * SECOND_US if "seconds" in bounds else never,
+                from_pass=from_pass if bounds.get("after") else 0,
             )
         )
 
@@ -87,7 +90,7 @@ class Listing:
 
     def page(
         self, shards: Sequence[SimulatedShard], start_after: str | None, limit: int, now_us: int, *, empty_end: bool
-    ) -> Page:
+    ) -> ListingPage:
         """One call's answer. Pages are cut from the whole truth, so that hidden rows leave short pages behind.
 
         `shards` holds those that are not listed any more, too: a reader may stand at one. With `empty_end`, the last
@@ -97,14 +100,14 @@ class Listing:
         if start_after is None:
             self.passes += 1
         if self._ids("nothing", now_us) is not None:
-            return Page([], None)
+            return ListingPage([], None)
         rest = [shard for shard in shards[_place_after(shards, start_after) :] if shard.is_listed]
         page = rest[:limit]
         last_id = page[-1].id if page and (empty_end or len(rest) > limit) else None
         if start_after is not None and self.cursor_repeats >= 1:
             self.cursor_repeats -= 1
             last_id = start_after
-        return Page(self._rows(page, now_us), last_id)
+        return ListingPage(self._rows(page, now_us), last_id)
 
     def _rows(self, shards: Sequence[SimulatedShard], now_us: int) -> list[Row]:
         hidden, still_open, twice = (self._ids(mood, now_us) or () for mood in ("hidden", "open", "twice"))

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from streamiter.testing.listing import Page as ListingPage
-from streamiter.testing.listing import Row
+from streamiter.testing.listing import ListingPage, Row
 from streamiter.testing.records import seconds_json
 from streamiter.testing.refusal import Refusal, invalid
 from streamiter.testing.service import RecordsPage, SimulatedTable

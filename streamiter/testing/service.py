@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from streamiter.testing.iterators import Iterator
+from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
-from streamiter.testing.listing import Page as ListingPage
+from streamiter.testing.listing import ListingPage
 from streamiter.testing.records import ViewType, WrittenRecord
 from streamiter.testing.refusal import broken_rule, expired, invalid, not_found, trimmed
 from streamiter.testing.shards import SimulatedShard
@@ -146,9 +146,9 @@ class Service:
         place = _place(shard, type, int(number or 0), time_us or 0)
         if place is None and self.knobs.trimmed_at == "GetShardIterator":
             raise trimmed()
-        return Iterator(arn, shard_id, place or 0, 0, now_us, type, place is None).encode()
+        return ShardIterator(arn, shard_id, place or 0, 0, now_us, type, place is None).encode()
 
-    def get_records(self, iterator: Iterator, limit: int | None, now_us: int) -> RecordsPage:
+    def get_records(self, iterator: ShardIterator, limit: int | None, now_us: int) -> RecordsPage:
         """GetRecords: a page of records, and the iterator to go on from."""
         _check_limit(limit, MAX_RECORDS)
         if now_us - iterator.issued_us >= self.knobs.iterator_lifetime * 1e6:
@@ -160,7 +160,7 @@ class Service:
             raise trimmed()
         return self._page(shard, iterator, min(limit or MAX_RECORDS, self.knobs.page_size), now_us)
 
-    def _page(self, shard: SimulatedShard, iterator: Iterator, limit: int, now_us: int) -> RecordsPage:
+    def _page(self, shard: SimulatedShard, iterator: ShardIterator, limit: int, now_us: int) -> RecordsPage:
         place, empties = iterator.place, iterator.empties
         if empties < shard.pages.empties_before(place):
             return RecordsPage([], _moved(iterator, place, empties + 1, now_us))
@@ -208,8 +208,8 @@ def _place(shard: SimulatedShard, type: str, number: int, time_us: int) -> int |
     return shard.place_at(number) if type == "AT_SEQUENCE_NUMBER" else shard.place_after(number)
 
 
-def _moved(iterator: Iterator, place: int, empties: int, now_us: int) -> str:
-    return Iterator(iterator.stream_arn, iterator.shard_id, place, empties, now_us, iterator.type).encode()
+def _moved(iterator: ShardIterator, place: int, empties: int, now_us: int) -> str:
+    return ShardIterator(iterator.stream_arn, iterator.shard_id, place, empties, now_us, iterator.type).encode()
 
 
 def _check_limit(limit: int | None, greatest: int) -> None:

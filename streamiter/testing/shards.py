@@ -71,17 +71,26 @@ class SimulatedShard:
             self.closed_us = now_us
             self.ending = self._greatest
 
-    def trim(self, is_over: Callable[[WrittenRecord], bool]) -> int:
-        """Drops records from the front for as long as they are over; how many."""
-        count = 0
-        for record in self.records:
-            if not is_over(record):
-                break
+    def trim_older(self, horizon_us: int) -> None:
+        """Drops the records that were written by then."""
+        if self.records and self.records[0].written_us <= horizon_us:
+            self.trim(self._first(lambda record: record.written_us > horizon_us))
+
+    def trim(self, before: int) -> None:
+        """Drops the records before a place."""
+        count = max(0, before - self.trimmed)
+        for record in self.records[:count]:
             self._greatest_trimmed = max(self._greatest_trimmed, record.number)
-            count += 1
+            self.trimmed += 1
         del self.records[:count]
-        self.trimmed += count
-        return count
+
+    def place_of(self, record: WrittenRecord) -> int:
+        """The place of this very record."""
+        found = (place for place, held in enumerate(self.records, self.trimmed) if held is record)
+        place = next(found, None)
+        if place is None:
+            raise LookupError(f"shard {self.name!r} does not hold {record!r}")
+        return place
 
     # -- where reading starts
 

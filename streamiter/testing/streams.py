@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from streamiter.lineage import notation
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.listing import Listing
-from streamiter.testing.records import ViewType, WrittenRecord
+from streamiter.testing.records import ViewType
 from streamiter.testing.refusal import not_found
 from streamiter.testing.shards import SimulatedShard
 
@@ -72,24 +73,24 @@ class SimulatedStream:
             self._names[name] = name if is_given else service_id(now_us, len(self._names), name)
         return self._names.get(name, name)
 
-    def grow(self, text: str, now_us: int, number: int) -> list[str]:
+    def grow(self, text: str, now_us: int, next_number: Callable[[], int]) -> list[str]:
         """Adds the shards of a notation. Parents close, also those that were there before."""
         planned = notation.parse(text)
         for shard in planned:
             if len(shard.parents) > 1:
                 raise ValueError(f"{shard.id} would have the parents {', '.join(shard.parents)}; DynamoDB knows one")
-        new = [shard for shard in planned if shard.id not in self._names and shard.id not in self.shards]
+        new = []
         for shard in planned:
-            if shard not in new and shard.parents:
-                raise ValueError(f"{shard.id} is there already; its parent cannot change")
-        for shard in new:
+            shard_id = self.shard_id(shard.id, now_us)
             parent_id = self.shard_id(shard.parents[0], now_us) if shard.parents else None
-            self.add_shard(shard.id, parent_id, now_us, number)
-        for shard in planned:
-            for parent_id in (self.shard_id(parent) for parent in shard.parents):
-                if parent_id in self.shards:
-                    self.shards[parent_id].close(now_us)
-        return [shard.id for shard in new]
+            if shard_id not in self.shards:
+                new.append(self.add_shard(shard.id, parent_id, now_us, next_number()).name)
+            elif parent_id not in (None, self.shards[shard_id].parent_id):
+                raise ValueError(f"{shard.id} is there already; its parent cannot change")
+        parents = {self.shard_id(parent) for shard in planned for parent in shard.parents}
+        for parent_id in parents & self.shards.keys():
+            self.shards[parent_id].close(now_us)
+        return new
 
     def add_shard(self, name: str | None, parent_id: str | None, now_us: int, number: int) -> SimulatedShard:
         """A new, open shard; without a name it gets an id as the service gives them."""
@@ -125,13 +126,8 @@ class SimulatedStream:
     def age(self, now_us: int, knobs: Knobs) -> None:
         """What the day takes: old records are trimmed, closed and empty shards removed."""
         horizon_us = now_us - round(knobs.retention * 1e6)
-
-        def is_over(record: WrittenRecord) -> bool:
-            return record.written_us <= horizon_us
-
         for shard in self.shards.values():
-            if shard.records and is_over(shard.records[0]):
-                shard.trim(is_over)
+            shard.trim_older(horizon_us)
             if shard.closed_us is not None and shard.closed_us <= horizon_us and not shard.records:
                 shard.is_gone = True
                 shard.is_listed = False

@@ -1,0 +1,153 @@
+"""The server: HTTP/1.1 on loopback, just what AWS clients speak: POST with a length, connections kept alive.
+
+A thread for each connection, since answers may hang or come late. It is written out instead of built on http.server
+because that takes longer over a request's headers than the service takes over a page of a thousand records.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from http import HTTPStatus
+from typing import NamedTuple
+
+from streamiter.testing.reception import Answer, Reception
+
+MAX_HEAD = 64 * 1024
+MAX_BODY = 16 * 1024 * 1024
+HOST = "127.0.0.1"
+
+
+class Request(NamedTuple):
+    method: str
+    headers: dict[str, str]  # names in lower case
+    body: bytes
+
+
+class BadRequest(Exception):
+    """Not the HTTP that we speak; the connection ends."""
+
+
+class Server:
+    """Listens from the start; after `close` no thread and no socket is left."""
+
+    def __init__(self, reception: Reception) -> None:
+        self._reception = reception
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._connections: dict[socket.socket, threading.Thread] = {}
+        self._listener = socket.create_server((HOST, 0), backlog=128)
+        self.port: int = self._listener.getsockname()[1]
+        self._acceptor = threading.Thread(target=self._accept, name=f"simulator:{self.port}", daemon=True)
+        self._acceptor.start()
+
+    def close(self) -> None:
+        """Ends all connections, also those in the middle of an answer. Idempotent."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        with contextlib.suppress(OSError):  # A connection of our own wakes the acceptor.
+            socket.create_connection((HOST, self.port), timeout=5).close()
+        self._acceptor.join()
+        self._listener.close()
+        with self._lock:
+            connections = dict(self._connections)
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in connections.values():
+            thread.join()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                if self._closing.is_set():
+                    return
+                continue  # The client was gone before it was accepted.
+            if self._closing.is_set():
+                connection.close()
+                return
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            thread = threading.Thread(
+                target=self._serve, args=(connection,), name=f"simulator:{self.port}:connection", daemon=True
+            )
+            with self._lock:
+                self._connections[connection] = thread
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            self._converse(connection)
+        except (OSError, BadRequest):
+            pass  # The client is gone, or speaks something else.
+        finally:
+            with self._lock:
+                del self._connections[connection]
+            connection.close()
+
+    def _converse(self, connection: socket.socket) -> None:
+        unread = bytearray()
+        while not self._closing.is_set():
+            request = read_request(connection, unread)
+            if request is None:
+                return
+            if request.method != "POST":
+                connection.sendall(_head(Answer(200, b""), 0))  # whoever looks whether we are there
+                continue
+            answer = self._reception.answer(request.headers.get("x-amz-target", ""), request.body)
+            if not self._send(connection, answer) or request.headers.get("connection", "").lower() == "close":
+                return
+
+    def _send(self, connection: socket.socket, answer: Answer) -> bool:
+        """Sends an answer; whether the connection goes on."""
+        if answer.hangs_on is not None:
+            while not answer.hangs_on.wait(0.1) and not self._closing.is_set():
+                pass
+        if answer.wait_seconds > 0:
+            self._closing.wait(answer.wait_seconds)
+        if answer.is_lost:
+            return False
+        head = _head(answer, len(answer.body))
+        if answer.is_cut:
+            connection.sendall(head + answer.body[: len(answer.body) // 2])
+            return False
+        connection.sendall(head + answer.body)
+        return True
+
+
+def read_request(connection: socket.socket, unread: bytearray) -> Request | None:
+    """The next request, or None at the end of the connection. `unread` keeps what came beyond it."""
+    while (end := unread.find(b"\r\n\r\n")) < 0:
+        if len(unread) > MAX_HEAD:
+            raise BadRequest("headers without end")
+        if not _receive(connection, unread):
+            return None
+    line, *fields = bytes(unread[:end]).decode("latin-1").split("\r\n")
+    headers = {name.strip().lower(): value.strip() for name, _, value in (text.partition(":") for text in fields)}
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > MAX_BODY or "transfer-encoding" in headers:
+        raise BadRequest("a body without a length, or too long")
+    if headers.get("expect", "").lower() == "100-continue":
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+    start, stop = end + 4, end + 4 + int(length)
+    while len(unread) < stop:
+        if not _receive(connection, unread):
+            return None
+    body = bytes(unread[start:stop])
+    del unread[:stop]
+    return Request(line.partition(" ")[0], headers, body)
+
+
+def _receive(connection: socket.socket, unread: bytearray) -> bool:
+    received = connection.recv(64 * 1024)
+    unread += received
+    return bool(received)
+
+
+def _head(answer: Answer, length: int) -> bytes:
+    fields = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
+    reason = HTTPStatus(answer.status).phrase
+    return f"HTTP/1.1 {answer.status} {reason}\r\n{fields}Content-Length: {length}\r\n\r\n".encode("latin-1")

@@ -1,0 +1,130 @@
+"""The simulator: a DynamoDB Streams service on loopback, whose time, shards and bad days a test holds in its hand.
+
+with Simulator() as sim:
+    sim.shape("S0 => {S1, S2}")
+    sim.put("S0", key="a", new={"id": "a", "n": 1})
+    sim.fault(operation="GetRecords", shard="S1", times=3, kind="throttle")
+    stream = Stream(DynamoDBStreams(sim.stream_arn, client=sim.client()), clock=sim.clock)
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from streamiter.testing.calls import Calls
+from streamiter.testing.clock import ManualClock
+from streamiter.testing.faults import Fault, Kind
+from streamiter.testing.knobs import Knobs
+from streamiter.testing.reception import Reception
+from streamiter.testing.records import ViewType
+from streamiter.testing.server import HOST, Server
+from streamiter.testing.service import REGION, Service
+from streamiter.testing.table import Table
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+
+class Simulator(Table):
+    """A service of its own, with one table to begin with; it is itself that table's handle.
+
+    Ids: "given" serves the names of `shape` as shard ids, which are shorter than boto3 lets pass unless its client is made
+    with parameter_validation=False (as `client` does); "service" gives each name an id in the service's form.
+    """
+
+    def __init__(
+        self,
+        lineage: str = "",
+        *,
+        table: str = "users",
+        hash_key: str = "id",
+        view: ViewType = "NEW_AND_OLD_IMAGES",
+        clock: ManualClock | None = None,
+        knobs: Knobs | None = None,
+        ids: Literal["given", "service"] = "given",
+    ) -> None:
+        self.clock = clock or ManualClock()
+        self.knobs = knobs or Knobs()
+        self._service = Service(self.knobs)
+        self._ids_kept = ids == "given"
+        reception = Reception(self._service, self.clock, self.knobs)
+        super().__init__(reception, self._service.create_table(table, hash_key), keep_ids=self._ids_kept)
+        self.enable(lineage, view=view)
+        self._server = Server(reception)
+
+    @property
+    def endpoint_url(self) -> str:
+        """Where it listens."""
+        return f"http://{HOST}:{self._server.port}"
+
+    @property
+    def calls(self) -> Calls:
+        """Every call so far."""
+        return self._reception.calls
+
+    def client(self, service: str = "dynamodbstreams", **options: Any) -> Any:
+        """A boto3 client that talks to it, without retries of its own; `options` go to boto3, `config` is merged in."""
+        import boto3
+        from botocore.config import Config
+
+        config = Config(retries={"max_attempts": 0}, parameter_validation=not self._ids_kept, proxies={})
+        options["config"] = config.merge(options.pop("config", None) or Config())
+        session: Any = boto3.session.Session(
+            aws_access_key_id="simulator", aws_secret_access_key="simulator", region_name=REGION
+        )
+        return session.client(service, **{"endpoint_url": self.endpoint_url} | options)
+
+    def create_table(
+        self,
+        name: str,
+        lineage: str = "",
+        *,
+        hash_key: str = "id",
+        stream: bool = True,
+        view: ViewType = "NEW_AND_OLD_IMAGES",
+    ) -> Table:
+        """One more table, with a stream or without."""
+        with self._reception.lock:
+            table = Table(self._reception, self._service.create_table(name, hash_key), keep_ids=self._ids_kept)
+            if stream:
+                table.enable(lineage, view=view)
+            return table
+
+    def fault(
+        self,
+        operation: str | None = None,
+        shard: str | None = None,
+        *,
+        kind: Kind,
+        times: int | None = 1,
+        after: int = 0,
+        seconds: float = 0.05,
+    ) -> Fault:
+        """Spoils calls: `times` of them (None: all), after `after` more of those that it meets. See `faults.Kind`."""
+        fault = Fault(kind, operation, shard, times, after, seconds)
+        with self._reception.lock:
+            self._reception.faults.add(fault)
+        return fault
+
+    def heal(self, fault: Fault | None = None) -> None:
+        """Withdraws a fault, or all; calls that hang get their answers."""
+        with self._reception.lock:
+            self._reception.faults.withdraw(fault)
+
+    def at_once(self) -> AbstractContextManager[object]:
+        """`with sim.at_once():` several things happen, and no call sees only some of them."""
+        return self._reception.lock
+
+    def close(self) -> None:
+        """Ends it; no thread and no socket is left."""
+        self.heal()
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

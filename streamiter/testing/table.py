@@ -1,0 +1,252 @@
+"""A table's handle: what a test does to one table's stream, in words of one line each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
+from typing import Any, Unpack
+
+from streamiter.clock import SECOND_US, floor_second, microseconds
+from streamiter.testing.images import Image, TypedImage, typed_image
+from streamiter.testing.listing import Bounds, Mood
+from streamiter.testing.pages import PageScript
+from streamiter.testing.reception import Reception
+from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord, record_body
+from streamiter.testing.service import REGION, SimulatedTable
+from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.streams import SimulatedStream
+
+NUMBER_BASE = 10**20  # the smallest sequence number: 21 digits
+
+
+class Table:
+    """One table of a simulator. Shards go by the names given in `shape`; what happens, happens to the latest stream."""
+
+    def __init__(self, reception: Reception, truth: SimulatedTable, *, keep_ids: bool) -> None:
+        self.history: list[WrittenRecord] = []  # every record, in the order really written
+        self._reception = reception
+        self._truth = truth
+        self._keep_ids = keep_ids
+
+    @property
+    def table_name(self) -> str:
+        return self._truth.name
+
+    @property
+    def table_arn(self) -> str:
+        return self._truth.arn
+
+    @property
+    def stream_arn(self) -> str:
+        """The ARN of the latest stream."""
+        return self._stream.arn
+
+    @property
+    def stream_arns(self) -> list[str]:
+        """The ARNs of all streams, oldest first."""
+        return [stream.arn for stream in self._truth.streams]
+
+    def shard(self, name: str) -> SimulatedShard:
+        """The truth of a shard: its id, the records it holds, its numbers."""
+        with self._reception.lock:
+            self._stream.age(self._now_us, self._reception.knobs)
+            return self._stream.shard(name)
+
+    def shard_id(self, name: str) -> str:
+        """The id under which the service knows a shard."""
+        return self._stream.shard_id(name, self._now_us)
+
+    @property
+    def open_shards(self) -> list[str]:
+        """The names of the shards that take records."""
+        return [shard.name for shard in self._stream.open_shards()]
+
+    # -- shards come and go
+
+    def shape(self, lineage: str) -> list[str]:
+        """Adds shards: `sim.shape("S0 => {S1, S2}")`. Parents close, also those that were there. Gives the new names."""
+        with self._reception.lock:
+            return self._stream.grow(lineage, self._now_us, self._next_number)
+
+    def split(self, shard: str, *children: str) -> list[str]:
+        """Closes a shard and opens its children: two, unless they are named."""
+        with self._reception.lock:
+            return self._succeed(shard, list(children) or [None, None])
+
+    def roll(self, shard: str | None = None, child: str | None = None) -> list[str]:
+        """Closes a shard and opens one child; without arguments all open shards, as happens about every four hours."""
+        with self._reception.lock:
+            names = self.open_shards if shard is None else [shard]
+            return [new for name in names for new in self._succeed(name, [child])]
+
+    def close_shard(self, shard: str) -> None:
+        """Closes a shard without a child."""
+        with self._reception.lock:
+            self._stream.shard(shard).close(self._now_us)
+
+    def trim(self, shard: str, before: int | str | WrittenRecord | None = None) -> None:
+        """Trims a shard before a record (itself, its sequence number, or its place counted from 0), or all of it."""
+        with self._reception.lock:
+            truth = self._stream.shard(shard)
+            if isinstance(before, WrittenRecord):
+                before = truth.place_of(before)
+            elif isinstance(before, str):
+                before = truth.place_at(int(before)) or 0
+            truth.trim(truth.end if before is None else before)
+
+    def remove(self, shard: str, *, listed: bool = False) -> None:
+        """The service forgets a shard; with `listed`, listings show it all the same."""
+        with self._reception.lock:
+            truth = self._stream.shard(shard)
+            truth.is_gone, truth.is_listed = True, listed
+
+    def disable(self, *, takes: float = 0) -> None:
+        """Disables the stream: its shards close, and it stays readable for a day. DISABLING for `takes` seconds."""
+        with self._reception.lock:
+            self._stream.disable(self._now_us, microseconds(takes))
+
+    def enable(self, lineage: str = "", *, view: ViewType = "NEW_AND_OLD_IMAGES", takes: float = 0) -> str:
+        """A new stream, with a new ARN, which it gives. ENABLING for `takes` seconds."""
+        with self._reception.lock:
+            stream = self._reception.service.enable(
+                self._truth, view, self._now_us, microseconds(takes), keep_ids=self._keep_ids
+            )
+            if lineage:
+                self.shape(lineage)
+            return stream.arn
+
+    # -- records
+
+    def put(
+        self,
+        shard: str,
+        *,
+        key: Any = ...,
+        new: Image | EllipsisType | None = ...,
+        old: Image | None = None,
+        event: EventName = "INSERT",
+        created: float | EllipsisType | None = ...,
+        number: int | str | EllipsisType = ...,
+        user_identity: dict[str, str] | bool | None = None,
+        typed: bool = False,
+    ) -> WrittenRecord:
+        """Writes the next record of a shard.
+
+        `key` is an image, or the hash key's value. `created` is in seconds, None leaves it out of the record; it may run
+        backwards, as may `number`: a text of 21 to 40 digits, or an int, to which 10**20 is added if it is shorter.
+        `user_identity=True` is that of the deletes by time to live. With `typed`, images are DynamoDB's JSON already.
+        A closed shard takes records, too, until a reader has seen its end.
+        """
+        with self._reception.lock:
+            stream, truth, now_us = self._stream, self._stream.shard(shard), self._now_us
+            if truth.was_read_out:
+                raise ValueError(f"shard {shard!r} was read to its end already: no reader would see this record")
+            key_image = self._key(key)
+            new_image = (None if event == "REMOVE" else key_image) if isinstance(new, EllipsisType) else new
+            sequence_number = self._sequence_number(truth, number)
+            created_us = _created_us(created, now_us)
+            identity = TTL_IDENTITY if user_identity is True else user_identity or None
+            body = record_body(
+                event_id=f"{len(self.history) + 1:032x}",
+                event_name=event,
+                sequence_number=sequence_number,
+                created_us=created_us,
+                key=_typed(key_image, typed) or {},
+                new=_typed(new_image, typed),
+                old=_typed(old, typed),
+                view=stream.view,
+                user_identity=identity,
+                region=REGION,
+            )
+            record = WrittenRecord(
+                truth.id, sequence_number, event, key_image, new_image, old, created_us, now_us, identity, body
+            )
+            truth.add(record)
+            self.history.append(record)
+            return record
+
+    # -- pages
+
+    def pages(self, shard: str, script: Sequence[int], *, repeat: bool = False) -> None:
+        """Cuts a shard's pages: `[0, 0, 3]` is two empty ones, then one of three records; then as it comes, or again."""
+        self._stream.shard(shard).pages = PageScript(script, repeat=repeat)
+
+    def empty_pages(self, shard: str, *counts: int) -> None:
+        """How many empty pages come before the first record of a shard, before the second, ..."""
+        self._stream.shard(shard).empty_pages = list(counts)
+
+    # -- listings
+
+    def hide(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
+        """Listings lack these shards: for so many passes, calls or seconds, after so many more passes; or until `show`.
+
+        A pass begins with each DescribeStream call that names no shard to start after. A shard may be hidden before it is
+        there.
+        """
+        self._cast("hidden", shards, bounds)
+
+    def list_open(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
+        """Listings show these closed shards as open still."""
+        self._cast("open", shards, bounds)
+
+    def list_twice(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
+        """Listings show these shards twice."""
+        self._cast("twice", shards, bounds)
+
+    def list_nothing(self, **bounds: Unpack[Bounds]) -> None:
+        """Listings are empty."""
+        self._cast("nothing", (), bounds)
+
+    def repeat_cursor(self, times: float = 1) -> None:
+        """So many calls (math.inf: all) that go on after a shard are given that same shard to go on from."""
+        self._stream.listing.cursor_repeats = times
+
+    def show(self) -> None:
+        """Listings tell the truth again."""
+        self._stream.listing.clear()
+
+    # -- inside
+
+    @property
+    def _stream(self) -> SimulatedStream:
+        return self._truth.latest
+
+    @property
+    def _now_us(self) -> int:
+        return self._reception.now_us
+
+    def _next_number(self, above: int = 0) -> int:
+        return self._reception.service.next_number(above)
+
+    def _succeed(self, shard: str, children: Sequence[str | None]) -> list[str]:
+        parent = self._stream.shard(shard)
+        parent.close(self._now_us)
+        return [self._stream.add_shard(name, parent.id, self._now_us, self._next_number()).name for name in children]
+
+    def _cast(self, mood: Mood, shards: Sequence[str], bounds: Bounds) -> None:
+        with self._reception.lock:
+            self._stream.listing.cast(mood, frozenset(map(self.shard_id, shards)), self._now_us, bounds)
+
+    def _key(self, key: Any) -> Image:
+        if isinstance(key, Mapping):
+            return key
+        return {self._truth.hash_key: str(len(self.history) + 1) if key is ... else key}
+
+    def _sequence_number(self, shard: SimulatedShard, number: int | str | EllipsisType) -> str:
+        if isinstance(number, EllipsisType):
+            return str(self._next_number(shard.greatest))
+        text = number if isinstance(number, str) else str(number if number >= NUMBER_BASE else NUMBER_BASE + number)
+        if not (text.isascii() and text.isdecimal() and 21 <= len(text) <= 40):
+            raise ValueError(f"a sequence number has 21 to 40 digits, not {text!r}")
+        return text
+
+
+def _created_us(created: float | EllipsisType | None, now_us: int) -> int | None:
+    if isinstance(created, EllipsisType):
+        return floor_second(now_us)
+    return None if created is None else math.floor(created * SECOND_US + 0.5)
+
+
+def _typed(image: Image | None, is_typed: bool) -> TypedImage | None:
+    return None if image is None else dict(image) if is_typed else typed_image(image)
