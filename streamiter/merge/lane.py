@@ -80,6 +80,10 @@ class Lane:
         """How many records wait."""
         return len(self.times) - self.head
 
+    def __bool__(self) -> bool:
+        """True: a lane without waiting records is a lane all the same."""
+        return True
+
     # -- what comes in
 
     def push(

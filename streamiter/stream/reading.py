@@ -78,7 +78,7 @@ class Reading:
         rows = list(shards)
         news = self.see(rows)
         listed = {shard.id for shard in rows}
-        doubtful = [shard_id for shard_id in self._unread if shard_id in listed and not self._is_connected(shard_id)]
+        doubtful = [shard_id for shard_id in self._unread if not self._is_connected(shard_id)]
         self.discovery.heard(ticket, listed, news, doubtful, now_us)
         self._open_all(now_us)
         fruitful, childless = self.discovery.settle(
@@ -107,6 +107,7 @@ class Reading:
             self.read |= above
             self._passed |= above
             self._unread -= above
+            self._unsure -= above
         return news
 
     # -- events in: pages
@@ -193,9 +194,7 @@ class Reading:
         if not standing or self.merge.is_blocked:
             return None
         if self._lateness_us is None:
-            return next(
-                (lane for lane in standing if all(above.is_drained for above in self._above(lane.shard_id))), None
-            )
+            return next((lane for lane in standing if self._is_first_below(lane.shard_id)), None)
         least = self.merge.least_bound
         if least is None or self.merge.peek() is not None:
             return None
@@ -515,6 +514,10 @@ class Reading:
 
     def _block(self) -> None:
         self.merge.is_blocked = not self.discovery.is_whole or bool(self._unsure)
+
+    def _is_first_below(self, shard_id: str) -> bool:
+        """Whether all its ancestors were returned whole."""
+        return all(self.lanes[above].is_drained for above in self.lineage.ancestors(shard_id) if above in self.lanes)
 
     def _see_time(self, service_us: int) -> None:
         if self.service_us is None or service_us > self.service_us:

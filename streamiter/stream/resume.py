@@ -60,14 +60,15 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
     It names the lanes that records may still come from, their finished parents (a sibling may turn up late, and needs
     their floor), and what is finished without a child among them. The rest follows from the lineage.
     """
-    named = [shard_id for shard_id, lane in lanes.items() if _may_still_give(lane, lanes, lineage)]
-    parents = {parent for shard_id in named for parent in lineage.parents(shard_id) if parent in lanes}
-    passed = lineage.ancestors(*named)
-    finished = [shard_id for shard_id, lane in lanes.items() if lane.is_drained and shard_id not in passed]
-    passed |= lineage.ancestors(*finished)
-    finished = [
-        shard_id for shard_id in lanes if shard_id in parents or (shard_id in finished and shard_id not in passed)
-    ]
+    open_ids = [shard_id for shard_id, lane in lanes.items() if not lane.is_drained]
+    # Below a shard that is not returned whole, all is just unread, also what was read to its end already. Only a token of
+    # Bloop's puts a place there.
+    below = lineage.descendants(*open_ids)
+    named = [shard_id for shard_id in open_ids if shard_id not in below or lanes[shard_id].place is not None]
+    finished = [shard_id for shard_id, lane in lanes.items() if lane.is_drained and shard_id not in below]
+    passed = lineage.ancestors(*named, *finished)
+    parents = {parent for shard_id in named for parent in lineage.parents(shard_id)}
+    finished = [shard_id for shard_id in finished if shard_id in parents or shard_id not in passed]
     high = merge.high
     return Token(
         VERSION,
@@ -79,14 +80,6 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
         fresh=base.fresh and not len(lineage),
         closed_are_read=base.closed_are_read,
     )
-
-
-def _may_still_give(lane: Lane, lanes: Mapping[str, Lane], lineage: Lineage) -> bool:
-    """Whether its next record depends on nothing but itself: a shard below one that is not returned whole is just unread."""
-    if lane.is_drained:
-        return False
-    above = (lanes.get(parent) for parent in lineage.parents(lane.shard_id))
-    return lane.place is not None or all(parent is None or parent.is_drained for parent in above)
 
 
 def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:

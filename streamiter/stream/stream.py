@@ -290,24 +290,36 @@ class Stream:
 
     def _batches(self, size: int, until: str | None) -> Generator[Batch, None, None]:
         mark = None if until is None else self._driver.reading.mark(self._driver.now_us)
-        records: list[Record] = []
-        while not self._is_closed:
+        is_done = False
+        while not (is_done or self._is_closed):
+            before = self._driver.reading.token()
+            records: list[Record] = []
+            error: Exception | None = None
             try:
-                record = next(self)
+                is_done = self._fill(records, size, mark)
+            except Exception as caught:
+                error = caught  # It comes after the records before it.
             except BaseException:
-                if records:
-                    yield Batch(records, self.token)
+                self._restart(before)  # Nobody gets to see these records: the token must not be after them.
                 raise
+            if records:
+                yield Batch(records, self.token)
+            if error is not None:
+                raise error
+
+    def _fill(self, records: list[Record], size: int, mark: Mark | None) -> bool:
+        """Fills a batch; gives whether it is the last one."""
+        while len(records) < size and not self._is_closed:
+            record = next(self)
             if record is not None:
                 records.append(record)
-            is_done = record is None and (self.ended or self._is_past(mark))
-            if len(records) == size or (records and (is_done or (record is None and mark is None))):
-                yield Batch(records, self.token)
-                records = []
-            if is_done:
-                return
-            if record is None:
+            elif self.ended or self._is_past(mark):
+                return True
+            elif records and mark is None:
+                return False
+            else:
                 self._sleep()
+        return False
 
     def _is_past(self, mark: Mark | None) -> bool:
         return mark is not None and self._driver.reading.is_past(mark)

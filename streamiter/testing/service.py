@@ -1,4 +1,4 @@
-"""The service: tables, their streams, and the four calls that read them. Pure: time is an argument, there is no HTTP.
+"""The service: tables, their streams, and the four calls that read them; pure, with time as an argument and no HTTP.
 
 It refuses by raising `Refusal`. What a call sees is the truth as of `now_us`: whatever is over by then is trimmed first.
 """

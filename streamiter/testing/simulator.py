@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from streamiter.testing.calls import Calls
+from streamiter.testing.clients import make_client
 from streamiter.testing.clock import ManualClock
 from streamiter.testing.faults import Fault, Kind
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import ViewType
 from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import REGION, Service
+from streamiter.testing.service import Service
 from streamiter.testing.table import Table
 
 if TYPE_CHECKING:
@@ -65,15 +66,7 @@ class Simulator(Table):
 
     def client(self, service: str = "dynamodbstreams", **options: Any) -> Any:
         """A boto3 client that talks to it, without retries of its own; `options` go to boto3, `config` is merged in."""
-        import boto3
-        from botocore.config import Config
-
-        config = Config(retries={"max_attempts": 0}, parameter_validation=not self._ids_kept, proxies={})
-        options["config"] = config.merge(options.pop("config", None) or Config())
-        session: Any = boto3.session.Session(
-            aws_access_key_id="simulator", aws_secret_access_key="simulator", region_name=REGION
-        )
-        return session.client(service, **{"endpoint_url": self.endpoint_url} | options)
+        return make_client(service, self.endpoint_url, validates=not self._ids_kept, options=options)
 
     def create_table(
         self,

@@ -1,0 +1,152 @@
+"""What the tests of Stream share: reading by a hand-turned clock, and the oracle over a simulator's own history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamiter import ChangeRecord, Stream
+from streamiter.clock import Clock
+from streamiter.testing import ManualClock, Simulator, Table, WrittenRecord
+from tests.oracle import expected
+
+Identity = tuple[str, str]  # shard id and sequence number: what makes a record that one
+
+
+@dataclass
+class Shard:
+    """A shard of a simulator as the oracle takes it."""
+
+    parents: tuple[str, ...]
+    records: list[WrittenRecord] = field(default_factory=list)
+
+
+def in_order(
+    table: Table,
+    history: Sequence[WrittenRecord] | None = None,
+    *,
+    since: float | None = None,
+    absent: Iterable[str] = (),
+) -> list[WrittenRecord]:
+    """What was written, as laws 3 and 4 sort it. `since`: from this order time on. `absent`: shards that count as trimmed."""
+    written = table.history if history is None else history
+    shards = _shards(table, written)
+    start_us = None if since is None else int(since) * 1_000_000
+    gone = [table.shard_id(name) for name in absent]
+    return [shards[place.shard].records[place.index] for place in expected(shards, start_us=start_us, read=gone)]
+
+
+def _shards(table: Table, written: Iterable[WrittenRecord]) -> dict[str, Shard]:
+    shards: dict[str, Shard] = {}
+    for record in written:
+        shard_id: str | None = record.shard_id
+        while shard_id is not None and shard_id not in shards:
+            try:
+                parent = table.shard(shard_id).parent_id
+            except LookupError:
+                break  # A parent that was never there.
+            shards[shard_id] = Shard(() if parent is None else (parent,))
+            shard_id = parent
+        shards[record.shard_id].records.append(record)
+    return shards
+
+
+def identities(records: Iterable[ChangeRecord | WrittenRecord]) -> list[Identity]:
+    """Which records these are, wherever they came from."""
+    return [(record.shard_id, record.sequence_number) for record in records]
+
+
+def drain(stream: Stream, clock: ManualClock, *, quiet: float = 45, step: float = 1) -> list[ChangeRecord]:
+    """Reads on, turning the clock wherever nothing is due, until nothing came for so many of its seconds."""
+    records: list[ChangeRecord] = []
+    until = clock.monotonic() + quiet
+    while clock.monotonic() < until:
+        record = next(stream)
+        if record is None:
+            clock.advance(step)
+        else:
+            records.append(record)
+            until = clock.monotonic() + quiet
+    return records
+
+
+def take(stream: Stream, clock: ManualClock, count: int, *, within: float = 300, step: float = 0.25) -> list[ChangeRecord]:
+    """The next so many records; the clock is turned until they come, but not for ever."""
+    records: list[ChangeRecord] = []
+    until = clock.monotonic() + within
+    while len(records) < count:
+        record = next(stream)
+        if record is not None:
+            records.append(record)
+            continue
+        assert clock.monotonic() < until, f"{len(records)} of {count} records came; waits for {stream.stats.held_by}"
+        clock.advance(step)
+    return records
+
+
+def idle(stream: Stream, clock: ManualClock, seconds: float, *, step: float = 1) -> None:
+    """Nothing comes for so long."""
+    assert drain(stream, clock, quiet=seconds, step=step) == []
+
+
+def until_raises(
+    kind: type[BaseException], stream: Stream, clock: ManualClock, *, within: float = 600, step: float = 0.5
+) -> tuple[list[ChangeRecord], Any]:
+    """Reads on until an error comes: the records before it, and the error."""
+    records: list[ChangeRecord] = []
+    until = clock.monotonic() + within
+    while clock.monotonic() < until:
+        try:
+            record = next(stream)
+        except kind as error:
+            return records, error
+        if record is None:
+            clock.advance(step)
+        else:
+            records.append(record)
+    raise AssertionError(f"no {kind.__name__} came; {len(records)} records did")
+
+
+def assert_came(records: Sequence[ChangeRecord], wanted: Sequence[WrittenRecord], *, clock: int = 0) -> None:
+    """These records are those, in that order, none late, numbered on, with order keys that sort as they came."""
+    assert identities(records) == identities(wanted)
+    assert [record.clock for record in records] == list(range(clock + 1, clock + 1 + len(records)))
+    assert not [record for record in records if record.late]
+    keys = [record.order_key for record in records]
+    assert keys == sorted(set(keys))
+    assert [record.new for record in records] == [None if w.new is None else dict(w.new) for w in wanted]
+
+
+def assert_all_came(records: Sequence[ChangeRecord], table: Table, **options: Any) -> None:
+    """All that was ever written came out once, as law 4 sorts it."""
+    assert_came(records, in_order(table, **options))
+
+
+def assert_none_lost(records: Sequence[ChangeRecord], written: Sequence[WrittenRecord]) -> None:
+    """Each came once, each shard in its own order; for histories with records that come late."""
+    assert sorted(identities(records)) == sorted(identities(written)), "lost, or twice"
+    for shard_id in {record.shard_id for record in written}:
+        mine = [record.sequence_number for record in records if record.shard_id == shard_id]
+        assert mine == [record.sequence_number for record in written if record.shard_id == shard_id]
+
+
+def write(sim: Table, *shards: str, rounds: int = 3, every: float = 1, clock: ManualClock | None = None) -> None:
+    """A few records for each of these shards in turn, the clock moving on between."""
+    moving = clock or getattr(sim, "clock", None)
+    for _ in range(rounds):
+        for shard in shards:
+            sim.put(shard)
+        if moving is not None:
+            moving.advance(every)
+
+
+def calls_during(sim: Simulator, action: Callable[[], Any]) -> int:
+    """How many calls an action costs."""
+    before = len(sim.calls)
+    action()
+    return len(sim.calls) - before
+
+
+def as_clock(clock: ManualClock) -> Clock:
+    return clock
