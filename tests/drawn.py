@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.worlds import ALWAYS, HOUR, NOW, SECOND, Lag, Tape, Truth, World, WorldShard
 
 tapes = st.binary(min_size=40, max_size=300).map(Tape)
+live_tapes = st.binary(min_size=100, max_size=100).map(Tape)
 
 LONG_AGO = NOW - 7 * HOUR
 
@@ -59,6 +60,47 @@ def worlds(
     return World(shards, knows_tip=draw(st.integers(0, 3)) == 3)
 
 
+def live_world(tape: Tape, *, lateness_us: int = SECOND, honest: bool = True) -> World:
+    """A world in which shards split, roll and merge, and records are written, from 20 s before NOW to some 30 s after it.
+
+    Honest: a record comes to be readable within `lateness_us`, its creation time is that of its writing, floored to the
+    second, and siblings turn up in the same listing. Then law 7 makes the merge exact at the tip, too.
+    """
+    spare = [f"S{(index * 7 + tape.draw(3)) % 10}{index}" for index in range(12)]
+    shards = [WorldShard(spare.pop()) for _ in range(1 + tape.draw(3))]
+    visible_us: dict[str, int] = {}
+    at_us = NOW - 20 * SECOND
+    number = 0
+    for _ in range(24):
+        at_us += tape.draw(10) * SECOND // 4
+        living = [shard for shard in shards if shard.closed_us is None]
+        shard = living[tape.draw(len(living))]
+        step = tape.draw(8)
+        if step < 5:
+            number += 1
+            created_us: int | None = at_us - at_us % SECOND
+            delay_us = tape.draw(5) * lateness_us // 4
+            if not honest:
+                created_us = [created_us, created_us + 3 * SECOND, created_us - 9 * SECOND, None][tape.draw(4)]
+                delay_us *= 1 + tape.draw(9)
+            visible_us[shard.id] = max(visible_us.get(shard.id, ALWAYS), at_us + delay_us)
+            shard.records.append(Truth(number, created_us, visible_us[shard.id]))
+            continue
+        ending = [shard]
+        if step == 7 and len(living) > 1:
+            ending.append(next(other for other in living if other is not shard))
+        if len(spare) < 2:
+            continue
+        listed_us = max(at_us + tape.draw(5) * SECOND, *(above.born_us for above in ending), ALWAYS)
+        for above in ending:
+            above.closed_us = at_us
+        for _ in range(2 if step == 6 else 1):
+            if not honest:
+                listed_us += tape.draw(5) * SECOND
+            shards.append(WorldShard(spare.pop(), tuple(s.id for s in ending), born_us=listed_us))
+    return World(shards, knows_tip=tape.once_in(4))
+
+
 class DrawnLag(Lag):
     """Listings that lack rows, in ways from which a reader can still tell what it lacks.
 
@@ -90,7 +132,7 @@ class DrawnLag(Lag):
             return set(world.shards)
         if kind in (2, 3):
             lost = {shard_id for shard_id in world.shards if self.tape.once_in(3)}
-            return slow | self._excused(self._beside(lost), slow)
+            return slow | self._excused(self._beside(lost), slow, service_us)
         return slow
 
     def _parents(self, shard_id: str) -> list[str]:
@@ -116,7 +158,7 @@ class DrawnLag(Lag):
                 return found
             found = wider
 
-    def _excused(self, lost: set[str], slow: set[str]) -> set[str]:
+    def _excused(self, lost: set[str], slow: set[str], service_us: int) -> set[str]:
         """Without the roots of which nothing shown tells."""
-        shown = set(self.world.shards) - lost - slow
+        shown = {s.id for s in self.world.shards.values() if s.born_us <= service_us} - lost - slow
         return {s for s in lost if self._parents(s) or any(child in shown for child in self.world.children(s))}

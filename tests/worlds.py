@@ -163,6 +163,8 @@ class World:
         match position:
             case Horizon():
                 return shard.trimmed
+            case AtTime() if self.refuses_times:
+                return shard.trimmed  # TimeUnsupported: the driver opens it at its horizon instead.
             case AtTime():
                 return max(shard.trimmed, self._first_at(shard, position.time_us))
             case After():

@@ -22,7 +22,7 @@ from streamiter.errors import (
     TimeUnsupported,
     TransientError,
 )
-from streamiter.position import AtTime, Horizon, Position
+from streamiter.position import Position
 from streamiter.shard import Shard
 from streamiter.source.base import Page, ShardPage, Source
 from streamiter.source.cursor import Cursor, open_cursor
@@ -98,7 +98,6 @@ class Driver:
         self._broken_listings = 0
         self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second)))
         self._record_bytes = GUESSED_RECORD_BYTES
-        self._knows_time = True
 
     @property
     def now_us(self) -> int:
@@ -217,9 +216,9 @@ class Driver:
             position = self.reading.opening(shard_id)
             if position is None:
                 return 0.0
-            if isinstance(position, AtTime) and not self._knows_time:
-                position = Horizon(position.opened_us)
         limit = max(1, min(self._source.page_limit, int(self._share / self._record_bytes)))
+        if self.reading.is_probe(shard_id):
+            limit = 1
         self.reading.asked(shard_id)
         asked = _Asked(shard_id, self.reading, limit * self._record_bytes)
         self._asked[shard_id] = asked
@@ -269,7 +268,7 @@ class Driver:
         page = self._cursors[shard_id].take(page, self.now_us)
         if ended:
             del self._cursors[shard_id]
-        self.reading.push(
+        goes_on = self.reading.push(
             shard_id,
             page.records,
             self._service_us(page.service_us),
@@ -278,6 +277,8 @@ class Driver:
             caught_up=page.caught_up,
             size_bytes=page.size_bytes,
         )
+        if not goes_on:
+            self._cursors.pop(shard_id, None)
 
     def _take_error(self, shard_id: str, error: BaseException) -> None:
         now_us = self.now_us
@@ -285,8 +286,7 @@ class Driver:
             self._cursors.pop(shard_id, None)
             self.reading.expired(shard_id, now_us)
         elif isinstance(error, TimeUnsupported):
-            self._knows_time = False
-            self.reading.failed(shard_id, now_us)
+            self.reading.refuse_time(shard_id, now_us)
         elif isinstance(error, ShardGone):
             self._cursors.pop(shard_id, None)
             self.reading.unreachable(shard_id, now_us)

@@ -16,15 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from streamiter.clock import floor_second
+from streamiter.clock import SECOND_US, floor_second
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
-from streamiter.merge import Lane, Merge
+from streamiter.merge import NEVER, Lane, Merge
 from streamiter.position import AtTime, Horizon, Place, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.stream import resume
 from streamiter.stream.schedule import Schedule
 from streamiter.token import Token, TokenLane, high_key
+
+
+SKEW_US = 3600 * SECOND_US  # how far creation times may disagree between a shard and its child, far above what is seen
+PROBE_EMPTIES = 16  # empty pages of a child before its parent is read after all
 
 
 @dataclass(slots=True)
@@ -61,6 +65,10 @@ class Reading:
         self._lateness_us = lateness_us
         self._retention_us = retention_us
         self._ghosts: dict[str, Lane] = {}
+        self._refuses_time = False
+        self._probes: dict[str, Lane] = {}  # shards of which only the first record is asked for, ...
+        self._probed: dict[str, set[str]] = {}  # ... and whose parents may be passed over for it
+        self._judged: set[str] = set()
         self._gapped: set[str] = set()
         self._asleep: set[str] = set()  # lanes of the token that may not be read yet
         self._unread: set[str] = set()
@@ -122,9 +130,11 @@ class Reading:
         ended: bool = False,
         caught_up: bool | None = None,
         size_bytes: int = 0,
-    ) -> None:
-        """The next page of a shard."""
+    ) -> bool:
+        """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew."""
         self._see_time(service_us)
+        if shard_id in self._probes:
+            return self._judge(shard_id, records, ended, now_us)
         lane = self.lane(shard_id)
         lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes)
         if shard_id in self._ghosts:
@@ -134,18 +144,26 @@ class Reading:
         self.schedule.answered(lane, now_us)
         if ended:
             self._ended(lane, now_us)
+        return True
 
     def failed(self, shard_id: str, due_us: int) -> None:
         """A call for the shard failed; it is due again later. Nothing else changes."""
         self.schedule.at(shard_id, due_us)
 
     def opening(self, shard_id: str) -> Position | None:
-        """Where the shard is to be opened for the next page; None where that would hide a gap, which then stands."""
+        """Where the shard is to be opened for the next page; None where it is not to be opened.
+
+        So it is where that would hide a gap, which then stands, and where another shard may show that it can be passed over.
+        """
         lane = self.lane(shard_id)
         position = lane.fetch_position
         if shard_id not in self._ghosts and self._is_stale(position):
             self._gap(lane, "its start is older than what the service holds")
             return None
+        if isinstance(position, AtTime) and self._refuses_time:
+            if self._seek(lane):
+                return None
+            return Horizon(position.opened_us)
         if isinstance(position, AtTime) and self.service_us is not None and position.time_us > self.service_us:
             # The service refuses a time in the future; what is older than the lane's start is left out anyway.
             return AtTime(floor_second(self.service_us), position.opened_us)
@@ -162,6 +180,8 @@ class Reading:
         if shard_id in self._ghosts:
             self._end_ghost(lane, now_us)
             return True
+        if shard_id in self._probes:
+            return self._judge(shard_id, [], True, now_us)
         position = lane.fetch_position
         if isinstance(position, Horizon | AtTime) and not self._is_stale(position):
             lane.reopen()
@@ -178,6 +198,8 @@ class Reading:
         lane = self.lane(shard_id)
         if shard_id in self._ghosts:
             self._end_ghost(lane, now_us)
+        elif shard_id in self._probes:
+            self._judge(shard_id, [], True, now_us)
         elif lane.last_us is not None:
             lane.is_gone = True
             self._gap(lane, "the service has removed the shard")
@@ -311,7 +333,7 @@ class Reading:
 
     def lane(self, shard_id: str) -> Lane:
         """The lane of a shard that was opened, a ghost's too."""
-        return self._ghosts.get(shard_id) or self.lanes[shard_id]
+        return self._probes.get(shard_id) or self._ghosts.get(shard_id) or self.lanes[shard_id]
 
     # -- opening
 
@@ -417,6 +439,58 @@ class Reading:
         above = self.lineage.ancestors(shard_id)
         return not above.isdisjoint(self.lanes) or not above.isdisjoint(self.read)
 
+    # -- seeking without AT_TIMESTAMP
+
+    def refuse_time(self, shard_id: str, now_us: int) -> None:
+        """The service cannot open shards at a time: they are read from their horizon, and what is older is left out."""
+        self._refuses_time = True
+        self.schedule.at(shard_id, now_us)
+
+    def is_probe(self, shard_id: str) -> bool:
+        """Whether only the shard's first record is asked for."""
+        return shard_id in self._probes
+
+    def _seek(self, lane: Lane) -> bool:
+        """Whether a child's first record is being looked at: if it is old, the lane's own are older, and need no reading."""
+        children = self.lineage.children(lane.shard_id)
+        if not (lane.closed and children) or lane.skip_before_us is None or lane.last_us is not None:
+            return False
+        if lane.shard_id in self._judged or not self._unread.issuperset(children):
+            return False
+        probe = children[0]
+        self._probed.setdefault(probe, set()).add(lane.shard_id)
+        self.schedule.drop(lane.shard_id)
+        if probe not in self._probes:
+            self._probes[probe] = Lane(probe, self.lineage.rank(probe), Horizon(), closed=True)
+            self.schedule.at(probe, NEVER)  # at once
+        return True
+
+    def _judge(self, probe: str, records: Sequence[Record], ended: bool, now_us: int) -> bool:
+        """A page of a child that was looked at. Gives whether more of it must be seen."""
+        lane = self._probes[probe]
+        if not records and not ended and lane.empties < PROBE_EMPTIES:
+            lane.push(records, lane.service_us)
+            self.schedule.at(probe, now_us)
+            return True
+        del self._probes[probe]
+        self.schedule.drop(probe)
+        created_us = records[0].created_us if records else None
+        start_us = self._base.start
+        is_old = created_us is not None and start_us is not None and created_us < start_us - SKEW_US
+        for shard_id in self._probed.pop(probe):
+            self._judged.add(shard_id)
+            if is_old:
+                self._pass_over(self.lanes[shard_id], now_us)
+            else:
+                self.schedule.at(shard_id, now_us)
+        return False
+
+    def _pass_over(self, lane: Lane, now_us: int) -> None:
+        lane.push([], self.service_us or 0, ended=True)
+        self.schedule.drop(lane.shard_id)
+        self.merge.update(lane)
+        self._ended(lane, now_us)
+
     # -- floors
 
     def _floor(self, shard_id: str) -> int | None:
@@ -487,10 +561,7 @@ class Reading:
 
     def _end_gone(self, lane: Lane, now_us: int) -> None:
         lane.is_gone = True
-        lane.push([], self.service_us or 0, ended=True)
-        self.schedule.answered(lane, now_us)
-        self.merge.update(lane)
-        self._ended(lane, now_us)
+        self._pass_over(lane, now_us)
 
     def _gap(self, lane: Lane, reason: str) -> None:
         lane.gap = reason

@@ -81,8 +81,11 @@ class Server:
     def _serve(self, connection: socket.socket) -> None:
         try:
             self._converse(connection)
-        except (OSError, BadRequest):
-            pass  # The client is gone, or speaks something else.
+        except BadRequest:
+            with contextlib.suppress(OSError):
+                connection.sendall(_head(Answer(400, b""), 0))
+        except OSError:
+            pass  # The client is gone.
         finally:
             with self._lock:
                 del self._connections[connection]

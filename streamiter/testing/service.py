@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
+
 from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.listing import ListingPage
@@ -162,16 +164,19 @@ class Service:
 
     def _page(self, shard: SimulatedShard, iterator: ShardIterator, limit: int, now_us: int) -> RecordsPage:
         place, empties = iterator.place, iterator.empties
+        records: list[WrittenRecord] = []
         if empties < shard.pages.empties_before(place):
-            return RecordsPage([], _moved(iterator, place, empties + 1, now_us))
-        records = shard.take(place, limit, self.knobs.page_bytes)
-        if records:
-            place, empties = place + len(records), 0
+            empties += 1
+        else:
+            records = shard.take(place, limit, self.knobs.page_bytes)
+            if records:
+                place, empties = place + len(records), 0
         is_read_out = shard.is_closed and place == shard.end and empties >= shard.pages.empties_before(place)
         if is_read_out and not (records and (shard.last_page or self.knobs.last_page) == "empty"):
             shard.was_read_out = True
             return RecordsPage(records, None)
-        return RecordsPage(records, _moved(iterator, place, empties, now_us))
+        following = msgspec.structs.replace(iterator, place=place, empties=empties, issued_us=now_us)
+        return RecordsPage(records, following.encode())
 
     def stream(self, arn: str, now_us: int) -> SimulatedStream:
         """The stream with this ARN; a refusal when there is none (any more)."""
@@ -206,10 +211,6 @@ def _place(shard: SimulatedShard, type: str, number: int, time_us: int) -> int |
     if type == "AT_TIMESTAMP":
         return shard.place_at_time(time_us)
     return shard.place_at(number) if type == "AT_SEQUENCE_NUMBER" else shard.place_after(number)
-
-
-def _moved(iterator: ShardIterator, place: int, empties: int, now_us: int) -> str:
-    return ShardIterator(iterator.stream_arn, iterator.shard_id, place, empties, now_us, iterator.type).encode()
 
 
 def _check_limit(limit: int | None, greatest: int) -> None:

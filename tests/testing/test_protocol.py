@@ -1,0 +1,165 @@
+"""The protocol as it goes over the wire, without a client between."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import zlib
+from typing import Any
+
+import pytest
+
+from streamiter.testing import Simulator
+from tests.testing.readers import iterator
+
+
+@pytest.fixture
+def sim():
+    with Simulator("S0") as simulator:
+        simulator.put("S0", key="é")
+        yield simulator
+
+
+class Answer:
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(sim: Simulator, operation: str, body: Any = None, target: str = "DynamoDBStreams_20120810.") -> Answer:
+    connection = http.client.HTTPConnection(sim.endpoint_url.removeprefix("http://"), timeout=10)
+    text = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
+    connection.request("POST", "/", text, {"X-Amz-Target": target + operation})
+    try:
+        return Answer(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def test_an_answer_carries_its_checksum_and_the_service_s_time(sim):
+    answer = ask(sim, "GetRecords", {"ShardIterator": iterator(sim, "S0")})
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "application/x-amz-json-1.0"
+    assert answer.headers["Date"] == "Sun, 15 Jun 2025 15:06:40 GMT"
+    assert int(answer.headers["x-amz-crc32"]) == zlib.crc32(answer.body)
+    assert answer.headers["x-amzn-RequestId"]
+    assert b'"ApproximateCreationDateTime":1.75E9' in answer.body, "the service's own way to write seconds"
+
+
+def test_the_date_can_be_ahead_behind_or_absent(sim):
+    sim.knobs.skew = 60
+    assert ask(sim, "ListStreams").headers["Date"] == "Sun, 15 Jun 2025 15:07:40 GMT"
+    sim.knobs.skew = -0.5
+    assert ask(sim, "ListStreams").headers["Date"] == "Sun, 15 Jun 2025 15:06:39 GMT"
+    sim.clock.advance(0.5)
+    assert ask(sim, "ListStreams").headers["Date"] == "Sun, 15 Jun 2025 15:06:40 GMT"
+    sim.knobs.date = False
+    assert "Date" not in ask(sim, "ListStreams").headers
+
+
+def test_the_checksum_can_be_wrong_or_absent(sim):
+    sim.knobs.crc = "wrong"
+    answer = ask(sim, "ListStreams")
+    assert int(answer.headers["x-amz-crc32"]) != zlib.crc32(answer.body)
+    sim.knobs.crc = "absent"
+    assert "x-amz-crc32" not in ask(sim, "ListStreams").headers
+
+
+def test_errors_have_the_service_s_form(sim):
+    answer = ask(sim, "GetRecords", {"ShardIterator": "x"})
+    assert answer.status == 400
+    assert answer.json == {
+        "__type": "com.amazon.coral.validate#ValidationException",
+        "message": "Invalid ShardIterator",
+    }
+    assert int(answer.headers["x-amz-crc32"]) == zlib.crc32(answer.body)
+    sim.fault(kind="trimmed")
+    assert ask(sim, "ListStreams").json["__type"] == ("com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException")
+
+
+@pytest.mark.parametrize(
+    "target,operation",
+    [("DynamoDBStreams_20120810.", "PutRecords"), ("DynamoDB_20120810.", "GetRecords"), ("", "")],
+)
+def test_other_operations_are_unknown(sim, target, operation):
+    answer = ask(sim, operation, target=target)
+    assert (answer.status, answer.json["__type"]) == (400, "com.amazon.coral.service#UnknownOperationException")
+    assert sim.calls[-1].outcome == "UnknownOperationException"
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b'{"StreamArn": }'])
+def test_what_is_no_json_is_refused(sim, body):
+    assert ask(sim, "DescribeStream", body).json["__type"] == "com.amazon.coral.service#SerializationException"
+
+
+@pytest.mark.parametrize("body", [{}, {"StreamArn": 1}, {"StreamArn": "x", "Limit": "many"}])
+def test_members_that_lack_or_have_wrong_types_are_refused(sim, body):
+    assert ask(sim, "DescribeStream", body).json["__type"] == "com.amazon.coral.validate#ValidationException"
+
+
+def test_members_that_nobody_knows_are_let_pass(sim):
+    assert ask(sim, "DescribeStream", {"StreamArn": sim.stream_arn, "Later": 1}).status == 200
+
+
+# -- HTTP
+
+
+def talk(sim: Simulator, *parts: bytes) -> bytes:
+    """Sends raw bytes, and gives all that comes back until the connection ends."""
+    with socket.create_connection(("127.0.0.1", int(sim.endpoint_url.rpartition(":")[2])), timeout=10) as connection:
+        for part in parts:
+            connection.sendall(part)
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+        return received
+
+
+LIST = b"POST / HTTP/1.1\r\nHOST: x\r\nx-AMZ-target: DynamoDBStreams_20120810.ListStreams\r\ncontent-length: 2\r\n"
+
+
+def test_requests_may_come_in_pieces_or_several_at_once(sim):
+    request = LIST + b"\r\n{}"
+    assert talk(sim, request[:30], request[30:-1], request[-1:]).count(b"HTTP/1.1 200 OK") == 1
+    assert talk(sim, request + request).count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_a_connection_ends_when_asked_to(sim):
+    request = LIST + b"Connection: close\r\n\r\n{}"
+    assert talk(sim, request + request).count(b"HTTP/1.1 200 OK") == 1
+
+
+def test_a_client_that_waits_to_be_asked_for_the_body_is_asked(sim):
+    received = talk(sim, LIST + b"Expect: 100-continue\r\n\r\n", b"{}")
+    assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+
+
+def test_whoever_looks_whether_it_is_there_finds_it(sim):
+    assert talk(sim, b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+        b"x" * 100_000,
+    ],
+)
+def test_what_is_not_our_http_is_turned_away(sim, request_bytes):
+    assert talk(sim, request_bytes).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert ask(sim, "ListStreams").status == 200
+
+
+@pytest.mark.parametrize("request_bytes", [b"", b"POST / HTTP", LIST + b"\r\n{"])
+def test_a_client_that_goes_away_is_let_go(sim, request_bytes):
+    assert talk(sim, request_bytes) == b""
+    assert ask(sim, "ListStreams").status == 200
