@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from streamiter.errors import PositionTrimmed, ShardGone
+from streamiter.errors import PositionTrimmed, ShardGone, TimeUnsupported
 from streamiter.position import After, AtNumber, AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
@@ -155,7 +155,7 @@ class World:
             if shard.born_us <= service_us and shard.id not in self.unlisted and shard.id not in hidden
         ]
 
-    def open(self, shard_id: str, position: Position) -> int:
+    def open(self, shard_id: str, position: Position, service_us: int) -> int:
         """The index of the record at which an iterator starts."""
         if shard_id in self.gone or shard_id not in self.shards:
             raise ShardGone(shard_id)
@@ -163,9 +163,10 @@ class World:
         match position:
             case Horizon():
                 return shard.trimmed
-            case AtTime() if self.refuses_times:
-                return shard.trimmed  # TimeUnsupported: the driver opens it at its horizon instead.
             case AtTime():
+                if self.refuses_times:
+                    raise TimeUnsupported(shard_id)
+                assert position.time_us <= service_us, "a ValidationException: the time is in the future"
                 return max(shard.trimmed, self._first_at(shard, position.time_us))
             case After():
                 place = position.place
@@ -480,11 +481,13 @@ class Drive:
                 start = at
                 if start is None:
                     assert position is not None
-                    start = self.world.open(shard_id, position)
+                    start = self.world.open(shard_id, position, self.service_us)
                     self.pages.opened(shard_id)
                 page = self.pages.fetch(shard_id, start, self.service_us)
             except PositionTrimmed:
                 return lambda: self._trimmed(shard_id)
+            except TimeUnsupported:
+                return lambda: self.reading.refuse_time(shard_id, self.now_us)
             except ShardGone:
                 return lambda: self._gone(shard_id)
             if self._faults and at is not None and self.tape.once_in(12):
@@ -497,15 +500,14 @@ class Drive:
 
     def _page(self, shard_id: str, page: Page) -> None:
         self.iterators[shard_id] = page.next
-        self.reading.push(
-            shard_id,
-            page.records,
-            page.service_us,
-            self.now_us,
+        goes_on = self.reading.push(
+            *(shard_id, page.records, page.service_us, self.now_us),
             ended=page.ended,
             caught_up=page.caught_up,
             size_bytes=100 * len(page.records),
         )
+        if page.ended or not goes_on:
+            del self.iterators[shard_id]
 
     def _expired(self, shard_id: str) -> None:
         del self.iterators[shard_id]

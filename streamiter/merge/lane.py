@@ -28,7 +28,7 @@ class Lane:
 
     __slots__ = (
         "_empties", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us",
-        "ended_us", "gap", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
+        "ended_us", "gap", "given", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
         "place", "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
         "unresolved",
     )  # fmt: skip
@@ -63,7 +63,8 @@ class Lane:
         self.newest_us: int | None = None  # creation time of the last record fetched
         self.service_us = NEVER  # service time of the last page
         self.average_bytes = 0.0
-        self.dropped = 0
+        self.dropped = 0  # records older than what was asked for
+        self.given = 0  # records returned, since the lane was opened
         # What was fetched and not yet returned is [head:]; what is before head was returned and is cut off now and then.
         self.times: list[int] = []
         self.places: list[Place] = []
@@ -155,6 +156,7 @@ class Lane:
         self.place = self.places[self.head]
         self.emitted_us = self.times[self.head]
         self.head += 1
+        self.given += 1
         if self.head == len(self.times):
             self.times, self.places, self.records, self.head = [], [], [], 0
         elif self.head >= 4096 and self.head * 2 >= len(self.times):

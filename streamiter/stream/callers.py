@@ -16,6 +16,9 @@ class Answer(NamedTuple):
     error: BaseException | None
 
 
+_WAKE = object()
+
+
 class Callers:
     """Up to `most` threads, started when there is work for them."""
 
@@ -24,6 +27,8 @@ class Callers:
         self._threads: list[threading.Thread] = []
         self._jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._lock = threading.Lock()  # close() may come from another thread
+        self._is_closed = False
         self.under_way = 0
 
     @property
@@ -38,12 +43,17 @@ class Callers:
 
     def submit(self, job: Any, call: Callable[[], Any]) -> None:
         """Makes the call on a thread of its own; `job` comes back with the answer."""
-        self.under_way += 1
-        if len(self._threads) < self._most and len(self._threads) < self.under_way:
-            thread = threading.Thread(target=_work, args=(self._jobs, self._answers), name="streamiter", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        self._jobs.put((job, call))
+        with self._lock:
+            if self._is_closed:
+                return
+            self.under_way += 1
+            if len(self._threads) < self._most and len(self._threads) < self.under_way:
+                thread = threading.Thread(
+                    target=_work, args=(self._jobs, self._answers), name="streamiter", daemon=True
+                )
+                thread.start()
+                self._threads.append(thread)
+            self._jobs.put((job, call))
 
     def answers(self, wait_seconds: float = 0.0) -> list[Answer]:
         """The answers that are here; waits for the first of them if told to."""
@@ -54,18 +64,23 @@ class Callers:
             while True:
                 found.append(self._answers.get_nowait())
         except queue.Empty:
-            self.under_way -= len(found)
-            return found
+            pass
+        found = [answer for answer in found if answer.job is not _WAKE]
+        self.under_way -= len(found)
+        return found
 
     def close(self, wait_seconds: float = 0.5) -> None:
         """Ends the threads. One that still waits for an answer is left behind: it is a daemon, and ends with its call."""
-        for _ in self._threads:
+        with self._lock:
+            self._is_closed = True
+            threads, self._threads = self._threads, []
+        for _ in threads:
             self._jobs.put(None)
-        for thread in self._threads:
+        self._answers.put(Answer(_WAKE, None, None))  # whoever waits for an answer waits no longer
+        for thread in threads:
             thread.join(wait_seconds)
             if thread.is_alive():
                 wait_seconds = 0.0
-        self._threads.clear()
 
 
 def _work(jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None], answers: queue.SimpleQueue[Answer]) -> None:

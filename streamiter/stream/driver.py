@@ -1,4 +1,4 @@
-"""The driver: turns the reading's wishes into calls, and their answers into events. The only room that does both.
+"""The driver: turns the reading's wishes into calls, and their answers into events.
 
 Calls are made side by side by daemon threads; everything else, and the clock, belongs to the caller's thread.
 """
@@ -18,6 +18,7 @@ from streamiter.errors import (
     PositionTrimmed,
     ShardGone,
     SourceError,
+    StreamiterError,
     Throttled,
     TimeUnsupported,
     TransientError,
@@ -92,6 +93,7 @@ class Driver:
         self._asked: dict[str, _Asked] = {}
         self._faults: dict[str, _Fault] = {}
         self._fatal: BaseException | None = None
+        self._is_closed = False
         self._listing: _Pass | None = None
         self._is_page_asked = False
         self._list_again_us = 0
@@ -116,7 +118,8 @@ class Driver:
         self._list_again_us = 0
 
     def close(self) -> None:
-        """Ends the threads and lets go of the source."""
+        """Ends the threads and lets go of the source. May come from another thread."""
+        self._is_closed = True
         self._callers.close()
         self._source.close()
 
@@ -131,6 +134,8 @@ class Driver:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
         for answer in self._callers.answers():
             self._take(answer)
+        if self._is_closed:
+            return False
         self._ask()
         if wait and self.is_asking:
             for answer in self._callers.answers(WAIT_SECONDS):
@@ -141,7 +146,7 @@ class Driver:
     @property
     def is_asking(self) -> bool:
         """Whether a call for the present reading is under way."""
-        return bool(self._asked) or self._is_page_asked
+        return not self._is_closed and (bool(self._asked) or self._is_page_asked)
 
     def raise_fault(self) -> None:
         """Raises what must not be waited out any longer: a final refusal, or a fault that outlasted the patience."""
@@ -187,7 +192,7 @@ class Driver:
             if budget > 0:  # else it opens anew at its place, when there is room for its records
                 budget -= self._ask_lane(shard_id)
         waiting = {shard_id for shard_id in near if shard_id in self._asked}
-        while waiting & self._asked.keys() and self.reading is reading:
+        while waiting & self._asked.keys() and not self._is_closed:
             for answer in self._callers.answers(WAIT_SECONDS):
                 self._take(answer)
 
@@ -407,6 +412,8 @@ class Driver:
         job = object()
         self._callers.submit(job, call)
         while True:
+            if self._is_closed:
+                raise StreamiterError("the stream was closed meanwhile")
             for answer in self._callers.answers(WAIT_SECONDS):
                 if answer.job is not job:
                     self._take(answer)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from streamiter.clock import SECOND_US, floor_second
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
 from streamiter.merge import NEVER, Lane, Merge
-from streamiter.position import AtTime, Horizon, Place, Position
+from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.stream import resume
@@ -37,7 +37,7 @@ class Mark:
 
     serial: int
     ticket: int
-    goals: dict[str, Place] | None = None  # the last places fetched by then, once they are known
+    goals: dict[str, int] | None = None  # how many records each lane is to have given, once that is known
 
 
 class Reading:
@@ -313,9 +313,9 @@ class Reading:
         if mark.goals is None:
             if not self._is_fetched(mark):
                 return False
-            mark.goals = {lane.shard_id: lane.places[-1] for lane in self.lanes.values() if len(lane)}
+            mark.goals = {lane.shard_id: lane.given + len(lane) for lane in self.lanes.values() if len(lane)}
         lanes = ((self.lanes.get(shard_id), goal) for shard_id, goal in mark.goals.items())
-        return all(lane is None or lane.place is None or lane.place >= goal for lane, goal in lanes)
+        return all(lane is None or lane.given >= goal for lane, goal in lanes)
 
     def _is_fetched(self, mark: Mark) -> bool:
         """Whether each lane has come to its tip or its end, and the shards were listed, since the mark was set."""

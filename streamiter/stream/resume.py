@@ -68,6 +68,8 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
     finished = [shard_id for shard_id, lane in lanes.items() if lane.is_drained and shard_id not in below]
     passed = lineage.ancestors(*named, *finished)
     parents = {parent for shard_id in named for parent in lineage.parents(shard_id)}
+    # One of two parents may be done long before the other: their child is unread, and will need the floors of both.
+    parents |= {shard_id for shard_id in finished if any(child not in lanes for child in lineage.children(shard_id))}
     finished = [shard_id for shard_id in finished if shard_id in parents or shard_id not in passed]
     high = merge.high
     return Token(
@@ -92,7 +94,7 @@ def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
         place=None if place is None else (str(place.number), place.since),
         floor=lane.emitted_us,
         unresolved=lane.unresolved,
-        opened=None if is_done else lane.opened_us,
+        opened=None if is_done or place is not None else lane.opened_us,
         time=None if is_done else lane.idle_us,
         at=str(lane.start.number) if isinstance(lane.start, AtNumber) and place is None else None,
         latest=lane.latest,

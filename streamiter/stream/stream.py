@@ -1,4 +1,4 @@
-"""The stream: what users iterate. Drives a source, keeps the order, knows its token."""
+"""The stream: what users iterate; it drives a source, keeps the order, and knows its token."""
 
 from __future__ import annotations
 
@@ -113,6 +113,9 @@ class Stream:
         """The next record, or None: at this moment nothing is due."""
         if self._is_closed:
             raise StreamiterError("this stream is closed; make a new one from its token to read on")
+        return self._next()
+
+    def _next(self) -> Record | None:
         driver = self._driver
         if driver.has_answers:
             driver.turn(wait=False)
@@ -134,7 +137,7 @@ class Stream:
     def follow(self) -> Iterator[Any]:
         """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained."""
         while not self._is_closed:
-            record = next(self)
+            record = self._next()
             if record is not None:
                 yield record
             elif self.ended:
@@ -310,7 +313,7 @@ class Stream:
     def _fill(self, records: list[Record], size: int, mark: Mark | None) -> bool:
         """Fills a batch; gives whether it is the last one."""
         while len(records) < size and not self._is_closed:
-            record = next(self)
+            record = self._next()
             if record is not None:
                 records.append(record)
             elif self.ended or self._is_past(mark):

@@ -142,9 +142,7 @@ class Service:
             raise invalid("Timestamp is required for AT_TIMESTAMP")
         if time_us is not None and time_us > now_us and self.knobs.refuses_future:
             raise invalid("Timestamp must not be in the future")
-        stream = self.stream(arn, now_us)
-        stream.age(now_us, self.knobs)
-        shard = stream.readable(shard_id, now_us)
+        shard = self.stream(arn, now_us).readable(shard_id, now_us, self.knobs)
         place = _place(shard, type, int(number or 0), time_us or 0)
         if place is None and self.knobs.trimmed_at == "GetShardIterator":
             raise trimmed()
@@ -155,9 +153,7 @@ class Service:
         _check_limit(limit, MAX_RECORDS)
         if now_us - iterator.issued_us >= self.knobs.iterator_lifetime * 1e6:
             raise expired()
-        stream = self.stream(iterator.stream_arn, now_us)
-        stream.age(now_us, self.knobs)
-        shard = stream.readable(iterator.shard_id, now_us)
+        shard = self.stream(iterator.stream_arn, now_us).readable(iterator.shard_id, now_us, self.knobs)
         if iterator.is_trimmed or iterator.place < shard.trimmed:
             raise trimmed()
         return self._page(shard, iterator, min(limit or MAX_RECORDS, self.knobs.page_size), now_us)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from streamiter.clock import microseconds
 from streamiter.testing.pages import PageScript
 from streamiter.testing.records import WrittenRecord
 
@@ -71,10 +72,13 @@ class SimulatedShard:
             self.closed_us = now_us
             self.ending = self._greatest
 
-    def trim_older(self, horizon_us: int) -> None:
-        """Drops the records that were written by then."""
+    def age(self, now_us: int, retention: float) -> None:
+        """What the day takes: old records are trimmed, and a closed shard goes when it is empty and old, too."""
+        horizon_us = now_us - microseconds(retention)
         if self.records and self.records[0].written_us <= horizon_us:
             self.trim(self._first(lambda record: record.written_us > horizon_us))
+        if self.closed_us is not None and self.closed_us <= horizon_us and not self.records:
+            self.is_gone, self.is_listed = True, False
 
     def trim(self, before: int) -> None:
         """Drops the records before a place."""

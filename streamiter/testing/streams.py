@@ -116,21 +116,19 @@ class SimulatedStream:
 
     # -- as readers find it
 
-    def readable(self, shard_id: str, now_us: int) -> SimulatedShard:
+    def readable(self, shard_id: str, now_us: int, knobs: Knobs) -> SimulatedShard:
         """The shard, for a reader; a refusal when it is not (or no longer) there."""
         shard = self.shards.get(shard_id)
+        if shard is not None:
+            shard.age(now_us, knobs.retention)
         if shard is None or shard.is_gone or self.status(now_us) == "ENABLING":
             raise not_found(f"Shard: {shard_id} in Stream: {self.arn} not found")
         return shard
 
     def age(self, now_us: int, knobs: Knobs) -> None:
-        """What the day takes: old records are trimmed, closed and empty shards removed."""
-        horizon_us = now_us - round(knobs.retention * 1e6)
+        """What the day takes of all shards."""
         for shard in self.shards.values():
-            shard.trim_older(horizon_us)
-            if shard.closed_us is not None and shard.closed_us <= horizon_us and not shard.records:
-                shard.is_gone = True
-                shard.is_listed = False
+            shard.age(now_us, knobs.retention)
 
 
 def service_id(now_us: int, count: int, name: str = "") -> str:

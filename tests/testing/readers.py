@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,21 +13,26 @@ from botocore.exceptions import ClientError
 from streamiter.testing import Simulator
 
 
+@functools.lru_cache(maxsize=1)  # a client takes as long to make as ten calls
+def client_of(sim: Simulator) -> Any:
+    return sim.client()
+
+
 def iterator(sim: Simulator, shard: str, type: str = "TRIM_HORIZON", **options: Any) -> str:
-    response = sim.client().get_shard_iterator(
+    response = client_of(sim).get_shard_iterator(
         StreamArn=sim.stream_arn, ShardId=sim.shard_id(shard), ShardIteratorType=type, **options
     )
     return response["ShardIterator"]
 
 
 def get(sim: Simulator, iterator: str, **options: Any) -> dict[str, Any]:
-    return sim.client().get_records(ShardIterator=iterator, **options)
+    return client_of(sim).get_records(ShardIterator=iterator, **options)
 
 
 def read_pages(sim: Simulator, iterator: str | None, most: int = 20, **options: Any) -> list[list[str]]:
     """The pages from an iterator on, as hash keys; no more than `most`, and none after the first that has no next."""
     pages: list[list[str]] = []
-    client = sim.client()
+    client = client_of(sim)
     while iterator is not None and len(pages) < most:
         page = client.get_records(ShardIterator=iterator, **options)
         pages.append([record["dynamodb"]["Keys"]["id"]["S"] for record in page["Records"]])
@@ -42,7 +48,7 @@ def read(sim: Simulator, shard: str, type: str = "TRIM_HORIZON", most: int = 5, 
 def list_pages(sim: Simulator, most: int = 20, **options: Any) -> list[list[dict[str, Any]]]:
     """One listing, by pages."""
     pages: list[list[dict[str, Any]]] = []
-    client = sim.client()
+    client = client_of(sim)
     while len(pages) < most:
         description = client.describe_stream(StreamArn=sim.stream_arn, **options)["StreamDescription"]
         pages.append(description["Shards"])

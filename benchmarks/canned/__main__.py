@@ -1,0 +1,32 @@
+"""The canned server's process: makes a backlog, says where it listens, and serves until its parent lets go of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+
+from benchmarks.canned.backlog import Backlog
+from benchmarks.canned.service import Service
+from benchmarks.canned.wire import Server
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.canned", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--records", type=int, default=10_000, help="of the backlog")
+    parser.add_argument("--record-bytes", type=int, default=575)
+    parser.add_argument("--shards", type=int, action="append", help="a stream of so many shards; may be repeated")
+    parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS", help="before each answer leaves")
+    parser.add_argument("--rolls", action="store_true", help="the shards will roll: see Service.control")
+    options = parser.parse_args()
+
+    service = Service(Backlog(options.records, options.record_bytes), options.shards or [1], rolls=options.rolls)
+    service.latency = options.latency
+    server = Server(service)
+    print(server.port, flush=True)
+    threading.Thread(target=server.serve, daemon=True).start()
+    sys.stdin.read()  # It ends with its parent, however that ends.
+
+
+if __name__ == "__main__":
+    main()

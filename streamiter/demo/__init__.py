@@ -1,0 +1,4 @@
+"""The demo: a stream read while its shards split, killed and resumed, without an account and without a server.
+
+`./dev demo` runs it. The service is the simulator of `streamiter.testing`, in this very process, on a clock turned by hand.
+"""
