@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
@@ -29,19 +29,14 @@ class Expected(NamedTuple):
 
 
 def expected(
-    shards: Mapping[str, _Shard], *, start_us: int | None = None, read: Iterable[str] = (), first: Mapping[str, int] = {}
+    shards: Mapping[str, _Shard], *, start_us: int | None = None, read: Collection[str] = (), first: Mapping[str, int] = {}
 ) -> list[Expected]:
     """All records in the order of laws 3 and 4.
 
-    `start_us`: only those with this order time or a later one. `read`: shards that count as absent. `first`: of a shard,
-    the index of the first record that is held.
+    `start_us`: only those with this order time or a later one. `read`: shards of which only the rank counts. `first`: of a
+    shard, the index of the first record that is held.
     """
-    absent = set(read)
-    parents = {
-        shard_id: [parent for parent in shard.parents if parent in shards and parent not in absent]
-        for shard_id, shard in shards.items()
-        if shard_id not in absent
-    }
+    parents = {shard_id: [above for above in shard.parents if above in shards] for shard_id, shard in shards.items()}
     last_us: dict[str, int | None] = {}  # order time of a shard's last record, or its floor
     ranks: dict[str, tuple[str, int, str]] = {}
     found: list[Expected] = []
@@ -52,6 +47,9 @@ def expected(
             1 + max((ranks[parent][1] for parent in above), default=-1),
             shard_id,
         )
+        if shard_id in read:
+            last_us[shard_id] = None
+            continue
         floors = [floor_us for parent in above if (floor_us := last_us[parent]) is not None]
         order_us = max(floors, default=None)
         place: tuple[int, int] | None = None

@@ -178,8 +178,11 @@ class World:
     def _first_at(self, shard: WorldShard, time_us: int) -> int:
         created_us: int | None = None
         for index, truth in enumerate(shard.records):
-            created_us = created_us if truth.created_us is None else truth.created_us
-            if created_us is not None and created_us >= time_us:
+            if truth.created_us is not None:
+                created_us = truth.created_us
+            elif created_us is None:
+                created_us = truth.visible_us  # The service knows when it was written, though it does not tell.
+            if created_us >= time_us:
                 return index
         return len(shard.records)
 

@@ -13,14 +13,18 @@ CELL = 3  # characters a column
 class Graph:
     """Which shard stands in which column. A shard's first child goes on in its column, the others take new ones."""
 
-    def __init__(self, roots: Sequence[str], columns: int) -> None:
-        self._columns = list(roots)
+    def __init__(self, columns: int) -> None:
+        self._columns: list[str] = []
         self._width = CELL * columns
 
     def __contains__(self, shard: object) -> bool:
         return shard in self._columns
 
-    def head(self, *shards: str) -> Line:
+    def open(self, shards: Sequence[str]) -> None:
+        """Shards without parents begin."""
+        self._columns += shards
+
+    def head(self, shards: Collection[str]) -> Line:
         """A line that names shards at the top of their columns."""
         return self._filled([Span(shard if shard in shards else "│", shard=shard) for shard in self._columns])
 

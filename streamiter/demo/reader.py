@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from streamiter import DynamoDBStreams, Stream
 from streamiter.demo.law import Name
-from streamiter.testing import ManualClock
 from streamiter.testing.clients import make_client
 
 FLAG = "--read"
+PATIENCE = 5.0  # seconds: where the demo itself is gone, its service is, too
 
 
 class Saved(NamedTuple):
@@ -36,7 +36,7 @@ def read_on(url: str, arn: str, file: str) -> None:
     client = make_client("dynamodbstreams", url, validates=False, options={})
     with (
         closing(client),
-        Stream(DynamoDBStreams(arn, client=client), token or "trim_horizon", clock=ManualClock()) as stream,
+        Stream(DynamoDBStreams(arn, client=client), token or "trim_horizon", patience=PATIENCE) as stream,
     ):
         for batch in stream.batches(1, until="caught_up"):
             records += [(record.shard_id, record.sequence_number) for record in batch]
@@ -71,16 +71,16 @@ class Process:
         for line in self._process.stdout:
             yield line.strip()
 
-    def kill(self) -> int:
-        """SIGKILL, which no process can catch; gives the number of the signal that it died of."""
+    def kill(self) -> None:
+        """SIGKILL, which no process can catch."""
         self._process.kill()
-        return -self._process.wait()
 
-    def wait(self) -> None:
-        """Waits for its end, which is to be a good one."""
+    def wait(self) -> int | None:
+        """Waits for its end; gives the signal that it died of, if any."""
         code = self._process.wait()
-        if code != 0:
-            raise ChildProcessError(f"the demo's reader ended with exit code {code}; what it says stands above")
+        if code > 0:
+            raise ChildProcessError(f"the demo's reader ended with exit code {code}; it says why above")
+        return -code or None
 
 
 @contextmanager

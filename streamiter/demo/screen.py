@@ -32,6 +32,7 @@ class Span(NamedTuple):
 
 
 Line = list[Span]
+MARGIN = Span("  ")
 
 
 class Screen:

@@ -1,53 +1,49 @@
-"""The show: what the demo does, scene by scene, each with the words that it is shown in."""
+"""The show: what the demo does, scene by scene."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from streamiter import ChangeRecord, DynamoDBStreams, Lineage, Stream
-from streamiter.demo.graph import Graph, tree
+from streamiter import DynamoDBStreams, Lineage, Stream
+from streamiter.demo.graph import tree
 from streamiter.demo.law import Name, lawful_order
 from streamiter.demo.orders import TABLE, Orders
-from streamiter.demo.reader import Saved, load, reading
-from streamiter.demo.screen import Line, Screen, Span
-from streamiter.demo.words import listed, record_line, succession, token_lanes
+from streamiter.demo.rerun import Rerun
+from streamiter.demo.screen import MARGIN, Screen, Span
+from streamiter.demo.verdict import Verdict
+from streamiter.demo.watch import Watch
+from streamiter.demo.words import listed, succession, token_lanes
 from streamiter.testing import ManualClock, Simulator
 
 NINE = 1_749_978_000.0  # 2025-06-15T09:00:00Z, when the reading begins
-RECORD_PAUSE = 0.05  # seconds; these are the real ones, for whoever looks on
-SCENE_PAUSE = 0.3
-DOT_PAUSE = 0.012
-MARGIN = Span("  ")
-COLUMNS = 4  # shards open side by side, at most, while they are drawn
+PAUSE = 0.3  # seconds a scene, for whoever looks on
 
 
 class Show:
-    """One run. `play` gives whether the reader that was killed came out as the law says."""
+    """One run. `play` gives whether what the killed and resumed reader read is what it should be."""
 
     def __init__(self, screen: Screen, seed: int, folder: Path) -> None:
         self._screen = screen
-        self._file = folder / "saved.json"
         self._sim = Simulator(table=TABLE, clock=ManualClock(NINE - 30))
         self._orders = Orders(self._sim, seed)
-        self._read: list[Name] = []  # by the stream that nobody kills
-        self._has_told_hold = False
+        self._rerun = Rerun(screen, self._sim, folder / "saved.json")
 
     def play(self) -> bool:
         """All scenes, one after the other."""
         with self._sim, closing(self._sim.client()) as client:
             source = DynamoDBStreams(self._sim.stream_arn, client=client)
             self._open_shop()
-            self._show_lineage(source)
+            self._show_table(source)
             with Stream(source, clock=self._sim.clock) as stream:
-                self._show_merge(stream, source)
+                watch = Watch(self._screen, source, stream)
+                self._show_merge(watch, source)
                 self._show_token(stream.token)
-                saved = self._show_kill_and_resume()
-                self._read += [_name(record) for record in self._due(stream)]
-            return self._show_comparison(saved)
+                self._show_kill(watch)
+                watch.read_held()
+            return self._show_comparison(watch.read)
 
     # -- scenes
 
@@ -59,32 +55,79 @@ class Show:
         self._orders.write(5)
         self._sim.clock.advance(NINE - self._sim.clock.now())
 
-    def _show_lineage(self, source: DynamoDBStreams) -> None:
-        self._screen.line([Span("A table of orders, and the stream of its changes", "bold")])
-        where = f"DynamoDB Streams, embedded in this process at {self._sim.endpoint_url}"
-        self._screen.line([MARGIN, Span(where, "dim")])
-        lineage = Lineage(source.list_shards(None).shards)
-        self._screen.line([MARGIN, Span("its shards:  "), Span(repr(lineage), "bold")])
+    def _show_table(self, source: DynamoDBStreams) -> None:
+        self._title("A table of orders, and the stream of its changes")
+        self._say(Span(f"DynamoDB Streams, embedded in this process at {self._sim.endpoint_url}", "dim"))
+        lineage = _listed(source)
+        self._say(Span("its shards are  "), Span(repr(lineage), "bold"))
         for row in tree(lineage):
-            self._screen.line([MARGIN, *row])
+            self._say(Span(" " * 16), *row)
         self._rest()
 
-    def _show_merge(self, stream: Stream, source: DynamoDBStreams) -> None:
-        """Reads what is there, then on as the table goes on."""
-        self._screen.line([Span("One order out of them all, as it happens", "bold")])
-        graph = Graph(["S1", "S2"], COLUMNS)
-        self._screen.line([MARGIN, *graph.head("S1", "S2")])
-        self._show_due(stream, source, graph)
-        self._sim.clock.advance(2)
-        self._show_writing(4, stream, source, graph)
-        self._sim.roll("S1", "S5")
-        self._show_writing(4, stream, source, graph)
+    def _show_merge(self, watch: Watch, source: DynamoDBStreams) -> None:
+        """Reads what is there, then on, while the table goes on and its shards roll over and split."""
+        self._title("One order out of them all, as it happens")
+        watch.show_held()
+        watch.say(Span("all that was there is read; from here on the table goes on", "dim"))
+        self._sim.clock.advance(1)
+        self._show_writing(watch, 4)
+        self._orders.split("S1", "S5")
+        self._show_writing(watch, 4)
+        self._orders.split("S4", "S6", "S7")
+        self._show_writing(watch, 8)
+        self._sim.clock.advance(3)
+        watch.show_held()
+        self._say(Span("by now they are  "), Span(repr(_listed(source)), "bold"))
         self._rest()
 
-    def _show_writing(self, count: int, stream: Stream, source: DynamoDBStreams, graph: Graph) -> None:
+    def _show_writing(self, watch: Watch, count: int) -> None:
         for written in self._orders.writing(count):
-            self._show_due(stream, source, graph)
-            del written
+            watch.show_due(written)
+
+    def _show_token(self, token: dict[str, Any]) -> None:
+        going, finished = token_lanes(token)
+        self._title(f"The token after record {token['clock']}: {len(json.dumps(token))} bytes of JSON")
+        self._say(Span("reads on in   "), *listed(going), Span("   each after its last record returned", "dim"))
+        self._say(Span("has finished  "), *listed(finished), Span("   kept as their parents", "dim"))
+        self._say(Span("holds no iterator, no credential, and nothing of any record", "dim"))
+        self._rest()
+
+    def _show_kill(self, watch: Watch) -> None:
+        """A reader in its own process reads all this anew, is killed, and goes on after more has happened."""
+        self._title("Killed and resumed: a process that saves its token with each record")
+        self._say(Span("each digit is a record, and says of which shard", "dim"))
+        before_split = 1 + max(place for place, (shard, _) in enumerate(watch.read) if shard == "S4")
+        self._rerun.run_and_kill(before_split, hanging="S7")
+        self._orders.write(4)
+        self._orders.split("S3", "S8", "S9")
+        self._orders.write(7)
+        self._sim.clock.advance(10)
+        away = [Span("while it is dead: 11 more changes, and ", "dim"), *succession("S3", ["S8", "S9"])]
+        self._say(*away)
+        self._rerun.resume()
+
+    def _show_comparison(self, unkilled: list[Name]) -> bool:
+        """What the killed reader saved, against what was written, in the order that the law gives it."""
+        shards = {record.shard_id for record in self._sim.history}
+        due = lawful_order(self._sim.history, {shard: self._sim.shard(shard).parent_id for shard in shards})
+        read = self._rerun.saved
+        self._rerun.show("unkilled", unkilled)
+        self._rest()
+        verdict = Verdict.of(read, due, unkilled)
+        self._screen.line(verdict.line)
+        return verdict.is_good
+
+    # -- lines
+
+    def _title(self, text: str) -> None:
+        self._screen.line([Span(text, "bold")])
+
+    def _say(self, *spans: Span) -> None:
+        self._screen.line([MARGIN, *spans])
 
     def _rest(self) -> None:
-        self._screen.line(pause=SCENE_PAUSE)
+        self._screen.line(pause=PAUSE)
+
+
+def _listed(source: DynamoDBStreams) -> Lineage:
+    return Lineage(source.list_shards(None).shards)

@@ -15,6 +15,7 @@ AGREEING = 3  # listings in a row that must show the same before an unconnected 
 CHILDLESS_LISTINGS = 10  # listings without a child before a shard that ended stops holding its place, ...
 CHILDLESS_US = 30 * SECOND_US  # ... over at least this long (law 7)
 EVERY_US = 60 * SECOND_US  # listings go on, at least so often (law 7)
+NEWS_PAUSE_US = SECOND_US  # how soon to look again after news; four times as long with each listing that brings none
 EMPTY_EVERY_US = SECOND_US  # a stream without shards is being enabled, or its listing lags
 GATHER_US = SECOND_US  # while other shards are being caught up, ends are gathered so long: one listing serves them all
 HELD_GATHER_US = SECOND_US // 10  # ... but no longer than this where records already wait for the listing
@@ -146,7 +147,8 @@ class Discovery:
             return None
         if self._done_us is None:
             return -(1 << 62)
-        pauses = [EVERY_US]
+        # After news there may be more of it soon: a sibling, a row that was lacking.
+        pauses = [min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), EVERY_US)]
         if self._empty:
             pauses.append(EMPTY_EVERY_US if self.listings else 0)
         if self._is_requested or not self.is_whole or any(count < AGREEING for count in self._agreed.values()):

@@ -27,7 +27,7 @@ class Lane:
     """
 
     __slots__ = (
-        "_empties", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us",
+        "_empties", "_is_at_tip", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us",
         "ended_us", "gap", "given", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
         "place", "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
         "unresolved",
@@ -72,6 +72,7 @@ class Lane:
         self.head = 0
         self._empties = 0
         self._is_fresh = True
+        self._is_at_tip = False
         self._tip_us: int | None = None
 
     def __repr__(self) -> str:
@@ -101,6 +102,7 @@ class Lane:
         if records:
             self._empties = 0
             self._is_fresh = False
+            self._is_at_tip = False
             self.newest_us = records[-1].created_us
             self.average_bytes = size_bytes / len(records)
             self._append(records)
@@ -110,17 +112,19 @@ class Lane:
                 self._reach_tip(service_us)
         if ended:
             self.ended_us = service_us
-            self._tip_us = None
+            self._is_at_tip = False  # what is known of it up to its tip stays known
 
     def close(self) -> None:
         """The shard takes no more records: it has no tip any more, it ends when its iterator ends (law 7)."""
         self.closed = True
+        self._is_at_tip = False
         self._tip_us = None
 
     def reopen(self) -> None:
         """Its iterator was opened anew: empty pages may come in runs again before records."""
         self._empties = 0
         self._is_fresh = True
+        self._is_at_tip = False
 
     def restart(self, start: Position) -> None:
         """Goes on from another start, after a gap: places count from there (law 4)."""
@@ -185,7 +189,7 @@ class Lane:
     @property
     def is_at_tip(self) -> bool:
         """Whether the last page said that there is nothing more at present."""
-        return self._tip_us is not None and self._empties > 0
+        return self._is_at_tip
 
     @property
     def is_behind(self) -> bool:
@@ -275,6 +279,7 @@ class Lane:
         return self.is_current
 
     def _reach_tip(self, service_us: int) -> None:
+        self._is_at_tip = True
         known_us = floor_second(service_us - self.lateness_us)
         self._tip_us = known_us if self._tip_us is None else max(self._tip_us, known_us)
         if not len(self) and self._empties >= TIP_EMPTIES:
@@ -293,7 +298,7 @@ class Lane:
             assert self.emitted_us is None or self.emitted_us <= self.times[self.head]
             assert self.place is None or self.place < self.places[self.head]
         assert not (self.closed and self._tip_us is not None)
-        assert not (self.ended and self._tip_us is not None)
+        assert not (self._is_at_tip and (self.ended or self._tip_us is None or self._empties == 0))
 
 
 def _order_times(records: Sequence[Record], floor_us: int | None) -> list[int]:

@@ -176,6 +176,7 @@ class Merge:
         bound = self._bound_of[lane.shard_id]
         if bound == _EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
             bound = min(lane.bound, (lane.times[lane.head], lane.rank)) if len(lane) else lane.bound
+        bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
         end_us, last = self._window[-1]
         return bound < (end_us, last.rank)
 

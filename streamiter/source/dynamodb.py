@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 
 from streamiter.clock import SECOND_US
-from streamiter.errors import InvalidOption, InvalidStream, StreamiterError
+from streamiter.errors import InvalidOption, InvalidStream, StreamiterError, TransientError
 from streamiter.position import After, AtNumber, AtTime, Position
 from streamiter.record import Change, ChangeRecord, Envelope
 from streamiter.shard import Shard
@@ -77,9 +77,9 @@ class DynamoDBStreams:
     def list_shards(self, after: str | None) -> ShardPage:
         """One DescribeStream call: up to 100 shards."""
         options = {} if after is None else {"ExclusiveStartShardId": after}
-        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream):
+        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), wire.own_call():
             response = self._client.describe_stream(StreamArn=self.name, **options)
-        description = response.get("StreamDescription") or {}
+        description = _part(response, "StreamDescription")
         rows = description.get("Shards") or ()
         return ShardPage(
             tuple(map(_shard, rows)),
@@ -92,11 +92,10 @@ class DynamoDBStreams:
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
         where = f"shard {shard_id} of {self.name}"
-        with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)):
-            response = self._client.get_shard_iterator(
-                StreamArn=self.name, ShardId=shard_id, **_iterator_type(position)
-            )
-        return ShardIterator(shard_id, response["ShardIterator"])
+        with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)), wire.own_call():
+            kind = _iterator_type(position)
+            response = self._client.get_shard_iterator(StreamArn=self.name, ShardId=shard_id, **kind)
+        return ShardIterator(shard_id, _part(response, "ShardIterator"))
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page:
         """One GetRecords call."""
@@ -208,6 +207,13 @@ def _parse_name(name: str) -> tuple[str | None, str | None]:
     if not _TABLE_NAME.fullmatch(name):
         raise InvalidStream(f"{name!r} is not a table's name: letters, digits, '_', '-' and '.', at most 255 of them")
     return name, None
+
+
+def _part(response: Mapping[str, Any], name: str) -> Any:
+    # botocore takes a body that breaks off for an empty one.
+    if name not in response:
+        raise TransientError(f"the answer lacks its {name}: it was cut off, or is not the service's")
+    return response[name]
 
 
 def _shard(row: Mapping[str, Any]) -> Shard:

@@ -1,7 +1,8 @@
 """The wire: pages of records straight from the response's bytes, past botocore's parser, which is 25 times as slow.
 
 botocore's `before-parse` event hands over the body before it is parsed. Inside our own calls, and there alone, the body is
-checked against its checksum, decoded by msgspec with the images left as text, and botocore is given an empty one.
+checked against its checksum, which botocore does for DynamoDB's tables, but not for its streams; a damaged one would be
+taken for an empty answer. GetRecords' is decoded by msgspec with the images left as text, and botocore is given an empty one.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Answer:
         self.size_bytes = 0
 
 
-_call: ContextVar[Answer | None] = ContextVar("streamiter_get_records", default=None)
+_call: ContextVar[Answer | None] = ContextVar("streamiter_own_call", default=None)
 _decode = msgspec.json.Decoder(RawPage).decode
 
 
@@ -64,12 +65,12 @@ def hook(client: Any) -> None:
     """Registers with a client, once however often it is asked; other users of the client see no change."""
     events = getattr(getattr(client, "meta", None), "events", None)
     if events is not None:
-        events.register("before-parse.dynamodb-streams.GetRecords", _before_parse, unique_id="streamiter-get-records")
+        events.register("before-parse.dynamodb-streams", _before_parse, unique_id="streamiter-own-calls")
 
 
 @contextmanager
 def own_call() -> Iterator[Answer]:
-    """A GetRecords call of ours: its answer is decoded here, where the client's botocore has the event."""
+    """A call of ours: its answer is checked, and GetRecords' decoded, where the client's botocore has the event."""
     answer = Answer()
     token = _call.set(answer)
     try:
@@ -78,22 +79,25 @@ def own_call() -> Iterator[Answer]:
         _call.reset(token)
 
 
-def _before_parse(response_dict: dict[str, Any], **_: Any) -> None:
+def _before_parse(response_dict: dict[str, Any], operation_model: Any = None, **_: Any) -> None:
     answer = _call.get()
     if answer is None or response_dict.get("status_code", 0) >= 300:
         return
+    operation = getattr(operation_model, "name", "")
     body = response_dict["body"]
-    _check_sum(body, response_dict.get("headers") or {})
+    _check_sum(body, response_dict.get("headers") or {}, operation)
     try:
+        if operation != "GetRecords":
+            msgspec.json.decode(body)
+            return
         answer.page = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TransientError(f"the answer to GetRecords cannot be read: {error}") from None
+        raise TransientError(f"the answer to {operation} cannot be read: {error}") from None
     answer.size_bytes = len(body)
     response_dict["body"] = b"{}"
 
 
-def _check_sum(body: bytes, headers: Any) -> None:
-    # botocore checks it for DynamoDB's tables, but not for its streams.
+def _check_sum(body: bytes, headers: Any, operation: str) -> None:
     told = headers.get("x-amz-crc32")
     if told is not None and not headers.get("content-encoding") and str(zlib.crc32(body)) != str(told).strip():
-        raise TransientError("the answer to GetRecords was damaged on its way: its checksum does not match")
+        raise TransientError(f"the answer to {operation} was damaged on its way: its checksum does not match")

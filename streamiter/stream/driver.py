@@ -32,7 +32,8 @@ from streamiter.stream.reading import Reading
 
 FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
 FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
-LONGEST_PAUSE_US = 5 * SECOND_US
+LONGEST_PAUSE_US = 2 * SECOND_US
+LONGEST_THROTTLE_PAUSE_US = 5 * SECOND_US
 GUESSED_RECORD_BYTES = 1024.0  # until the first page tells
 WAIT_SECONDS = 0.1  # how long to wait for answers before looking whether another lane has fallen due
 LISTING = "listing"
@@ -53,6 +54,7 @@ class _Asked(NamedTuple):
     shard_id: str
     reading: Reading
     estimate_bytes: float
+    serial: int
 
 
 class _Fetched(NamedTuple):
@@ -86,6 +88,7 @@ class Driver:
         self.is_final = False  # the stream is disabled
         self._source = source
         self._clock = clock
+        self._concurrency = concurrency
         self._callers = Callers(concurrency)
         self._prefetch_bytes = prefetch_bytes
         self._patience_us = microseconds(patience)
@@ -93,6 +96,7 @@ class Driver:
         self._asked: dict[str, _Asked] = {}
         self._faults: dict[str, _Fault] = {}
         self._fatal: BaseException | None = None
+        self._told_serial = 0  # what was asked up to here, when a refusal was last raised
         self._is_closed = False
         self._listing: _Pass | None = None
         self._is_page_asked = False
@@ -107,12 +111,16 @@ class Driver:
         return microseconds(self._clock.monotonic())
 
     def restart(self, reading: Reading) -> None:
-        """Goes on with another reading: what is under way for the old one is not waited for."""
+        """Goes on with another reading: calls under way for the old one are left to end by themselves."""
+        if self._callers.under_way:
+            self._callers.close(0.0)
+            self._callers = Callers(self._concurrency)
         self.reading = reading
         self._cursors.clear()
         self._asked.clear()
         self._faults.clear()
         self._fatal = None
+        self._told_serial = 0
         self._listing = None
         self._is_page_asked = False
         self._list_again_us = 0
@@ -152,6 +160,7 @@ class Driver:
         """Raises what must not be waited out any longer: a final refusal, or a fault that outlasted the patience."""
         if self._fatal is not None:
             error, self._fatal = self._fatal, None
+            self._told_serial = self.reading.schedule.serial
             raise error
         now_us = self.now_us
         for name, fault in self._faults.items():
@@ -186,7 +195,6 @@ class Driver:
             for shard_id, cursor in self._cursors.items()
             if shard_id not in self._asked and cursor.is_near_expiry(now_us, self._source.iterator_us)
         ]
-        reading = self.reading
         budget = self._budget()
         for shard_id in near:
             if budget > 0:  # else it opens anew at its place, when there is room for its records
@@ -225,7 +233,7 @@ class Driver:
         if self.reading.is_probe(shard_id):
             limit = 1
         self.reading.asked(shard_id)
-        asked = _Asked(shard_id, self.reading, limit * self._record_bytes)
+        asked = _Asked(shard_id, self.reading, limit * self._record_bytes, self.reading.schedule.serial)
         self._asked[shard_id] = asked
         self._callers.submit(asked, partial(_fetch, self._source, shard_id, cursor, position, limit, self.now_us))
         return asked.estimate_bytes
@@ -253,14 +261,14 @@ class Driver:
             return  # of before a move_to, or of a call that was given up
         del self._asked[job.shard_id]
         if answer.error is not None:
-            self._take_error(job.shard_id, answer.error)
+            self._take_error(job, answer.error)
             return
         fetched: _Fetched = answer.result
         self.calls.update(fetched.calls)
         if fetched.cursor is not None:
             self._cursors[job.shard_id] = fetched.cursor
         if fetched.error is not None:
-            self._take_error(job.shard_id, fetched.error)
+            self._take_error(job, fetched.error)
         elif fetched.page is not None:
             self._take_page(job.shard_id, fetched.page)
 
@@ -285,8 +293,9 @@ class Driver:
         if not goes_on:
             self._cursors.pop(shard_id, None)
 
-    def _take_error(self, shard_id: str, error: BaseException) -> None:
+    def _take_error(self, asked: _Asked, error: BaseException) -> None:
         now_us = self.now_us
+        shard_id = asked.shard_id
         if isinstance(error, IteratorExpired):
             self._cursors.pop(shard_id, None)
             self.reading.expired(shard_id, now_us)
@@ -301,6 +310,9 @@ class Driver:
                 self._postpone(shard_id, error)
         else:
             self._postpone(shard_id, error)
+            # One refusal is told once, not again for each call that was under way with it.
+            if not isinstance(error, TransientError) and asked.serial > self._told_serial:
+                self._fatal = self._fatal or error
 
     def _postpone(self, name: str, error: BaseException) -> None:
         now_us = self.now_us
@@ -308,10 +320,10 @@ class Driver:
         fault.error = error
         fault.times += 1
         self.retries += 1
-        if not isinstance(error, TransientError | PositionTrimmed):
-            self._fatal = self._fatal or error
-        first_us = FIRST_THROTTLE_PAUSE_US if isinstance(error, Throttled) else FIRST_PAUSE_US
-        pause_us = min(first_us << min(fault.times - 1, 10), LONGEST_PAUSE_US)
+        first_us, longest_us = FIRST_PAUSE_US, LONGEST_PAUSE_US
+        if isinstance(error, Throttled):
+            first_us, longest_us = FIRST_THROTTLE_PAUSE_US, LONGEST_THROTTLE_PAUSE_US
+        pause_us = min(first_us << min(fault.times - 1, 10), longest_us)
         # Shards that failed together are not to come back together.
         pause_us += pause_us * (crc32(name.encode()) % 256) // 512
         if name == LISTING:
@@ -354,6 +366,8 @@ class Driver:
         if answer.error is not None:
             self._break_listing(listing)
             self._postpone(LISTING, answer.error)
+            if not isinstance(answer.error, TransientError):
+                self._fatal = self._fatal or answer.error
             return
         page: ShardPage = answer.result
         self._faults.pop(LISTING, None)

@@ -14,30 +14,19 @@ A shard is in one of these states:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from streamiter.clock import SECOND_US, floor_second
+from streamiter.clock import floor_second
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
-from streamiter.merge import NEVER, Lane, Merge
+from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.stream import resume
+from streamiter.stream.ghosts import Ghosts
+from streamiter.stream.mark import Mark
+from streamiter.stream.probes import Probes
 from streamiter.stream.schedule import Schedule
 from streamiter.token import Token, TokenLane, high_key
-
-
-SKEW_US = 3600 * SECOND_US  # how far creation times may disagree between a shard and its child, far above what is seen
-PROBE_EMPTIES = 16  # empty pages of a child before its parent is read after all
-
-
-@dataclass(slots=True)
-class Mark:
-    """A moment, to find out when all was returned that the service held then."""
-
-    serial: int
-    ticket: int
-    goals: dict[str, int] | None = None  # how many records each lane is to have given, once that is known
 
 
 class Reading:
@@ -64,11 +53,9 @@ class Reading:
         self.service_us: int | None = None  # the newest service time of any answer
         self._lateness_us = lateness_us
         self._retention_us = retention_us
-        self._ghosts: dict[str, Lane] = {}
+        self._ghosts = Ghosts(self.lineage, self.schedule)
+        self._probes = Probes(self.lineage, self.schedule)
         self._refuses_time = False
-        self._probes: dict[str, Lane] = {}  # shards of which only the first record is asked for, ...
-        self._probed: dict[str, set[str]] = {}  # ... and whose parents may be passed over for it
-        self._judged: set[str] = set()
         self._gapped: set[str] = set()
         self._asleep: set[str] = set()  # lanes of the token that may not be read yet
         self._unread: set[str] = set()
@@ -134,7 +121,7 @@ class Reading:
         """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew."""
         self._see_time(service_us)
         if shard_id in self._probes:
-            return self._judge(shard_id, records, ended, now_us)
+            return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
         lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes)
         if shard_id in self._ghosts:
@@ -161,7 +148,7 @@ class Reading:
             self._gap(lane, "its start is older than what the service holds")
             return None
         if isinstance(position, AtTime) and self._refuses_time:
-            if self._seek(lane):
+            if self._probes.begin(lane, self._unread):
                 return None
             return Horizon(position.opened_us)
         if isinstance(position, AtTime) and self.service_us is not None and position.time_us > self.service_us:
@@ -178,10 +165,11 @@ class Reading:
         """The service does not hold the place any more. Gives whether the lane can go on without a gap, at its tip of late."""
         lane = self.lane(shard_id)
         if shard_id in self._ghosts:
-            self._end_ghost(lane, now_us)
+            self._ghosts.end(shard_id)
+            self._open_all(now_us)
             return True
         if shard_id in self._probes:
-            return self._judge(shard_id, [], True, now_us)
+            return self._judge(shard_id, [], now_us, ended=True)
         position = lane.fetch_position
         if isinstance(position, Horizon | AtTime) and not self._is_stale(position):
             lane.reopen()
@@ -197,9 +185,10 @@ class Reading:
         """The service does not know the shard any more: a gap where it or an ancestor was read, else only counted (law 5)."""
         lane = self.lane(shard_id)
         if shard_id in self._ghosts:
-            self._end_ghost(lane, now_us)
+            self._ghosts.end(shard_id)
+            self._open_all(now_us)
         elif shard_id in self._probes:
-            self._judge(shard_id, [], True, now_us)
+            self._judge(shard_id, [], now_us, ended=True)
         elif lane.last_us is not None:
             lane.is_gone = True
             self._gap(lane, "the service has removed the shard")
@@ -450,36 +439,13 @@ class Reading:
         """Whether only the shard's first record is asked for."""
         return shard_id in self._probes
 
-    def _seek(self, lane: Lane) -> bool:
-        """Whether a child's first record is being looked at: if it is old, the lane's own are older, and need no reading."""
-        children = self.lineage.children(lane.shard_id)
-        if not (lane.closed and children) or lane.skip_before_us is None or lane.last_us is not None:
-            return False
-        if lane.shard_id in self._judged or not self._unread.issuperset(children):
-            return False
-        probe = children[0]
-        self._probed.setdefault(probe, set()).add(lane.shard_id)
-        self.schedule.drop(lane.shard_id)
-        if probe not in self._probes:
-            self._probes[probe] = Lane(probe, self.lineage.rank(probe), Horizon(), closed=True)
-            self.schedule.at(probe, NEVER)  # at once
-        return True
-
-    def _judge(self, probe: str, records: Sequence[Record], ended: bool, now_us: int) -> bool:
-        """A page of a child that was looked at. Gives whether more of it must be seen."""
-        lane = self._probes[probe]
-        if not records and not ended and lane.empties < PROBE_EMPTIES:
-            lane.push(records, lane.service_us)
-            self.schedule.at(probe, now_us)
+    def _judge(self, probe: str, records: Sequence[Record], now_us: int, *, ended: bool) -> bool:
+        """A page of a child that is looked at. Gives whether more of it must be seen."""
+        verdict = self._probes.judge(probe, records, self._base.start, now_us, ended=ended)
+        if verdict is None:
             return True
-        del self._probes[probe]
-        self.schedule.drop(probe)
-        created_us = records[0].created_us if records else None
-        start_us = self._base.start
-        is_old = created_us is not None and start_us is not None and created_us < start_us - SKEW_US
-        for shard_id in self._probed.pop(probe):
-            self._judged.add(shard_id)
-            if is_old:
+        for shard_id in verdict.parents:
+            if verdict.are_old:
                 self._pass_over(self.lanes[shard_id], now_us)
             else:
                 self.schedule.at(shard_id, now_us)
@@ -503,34 +469,14 @@ class Reading:
         return [lane for lane in lanes if lane is not None]
 
     def _seek_floor(self, shard_id: str, now_us: int) -> bool:
-        """Reads ancestors anew whose order times a resume has lost; gives whether that is still under way.
-
-        A token keeps the floors of its lanes and of their parents. It lacks those of ancestors further up, below which a
-        shard turned up late, and those that Spark left unresolved.
-        """
+        """Has ancestors read anew whose order times a resume has lost; gives whether that is still under way."""
         if self._base.closed_are_read or self._base.fresh:
             return False  # Bloop knew no floors; and a first reading has read nothing before.
-        lost = self._lost_above(shard_id)
-        for parent in lost:
-            if parent not in self._ghosts and not any(above in lost for above in self.lineage.parents(parent)):
-                self._open_ghost(parent, now_us)
-        return bool(lost)
+        return self._ghosts.seek(shard_id, self.read, self._make_ghost, now_us)
 
-    def _lost_above(self, shard_id: str) -> set[str]:
-        """The ancestors, up to the next lanes, that were read before a resume and whose last order time is not known."""
-        found: set[str] = set()
-        pending = [shard_id]
-        while pending:
-            for parent in self.lineage.parents(pending.pop()):
-                ghost = self._ghosts.get(parent)
-                if parent in self.read and parent not in found and (ghost is None or not ghost.ended):
-                    found.add(parent)
-                    pending.append(parent)
-        return found
-
-    def _open_ghost(self, shard_id: str, now_us: int) -> None:
+    def _make_ghost(self, shard_id: str) -> Lane:
         floor_us = self._floor(shard_id)
-        self._ghosts[shard_id] = Lane(
+        return Lane(
             shard_id,
             self.lineage.rank(shard_id),
             self._start(floor_us, self.service_us),
@@ -538,12 +484,6 @@ class Reading:
             skip_before_us=self._base.start if floor_us is None else None,
             closed=True,
         )
-        self.schedule.at(shard_id, now_us)
-
-    def _end_ghost(self, ghost: Lane, now_us: int) -> None:
-        ghost.push([], ghost.service_us, ended=True)
-        self.schedule.drop(ghost.shard_id)
-        self._open_all(now_us)
 
     # -- ends
 
@@ -580,7 +520,7 @@ class Reading:
                 self.lanes.pop(shard_id, None)
                 self.read.discard(shard_id)
                 self._passed.discard(shard_id)
-                self._ghosts.pop(shard_id, None)
+                self._ghosts.forget(shard_id)
                 self.lineage.remove(shard_id)
 
     def _block(self) -> None:

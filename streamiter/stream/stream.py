@@ -18,9 +18,10 @@ from streamiter.source.base import Source
 from streamiter.source.locate import locate
 from streamiter.stream import options
 from streamiter.stream.driver import Driver
+from streamiter.stream.mark import Mark
 from streamiter.stream.model import model_converter, model_name
 from streamiter.stream.position import parse_position
-from streamiter.stream.reading import Mark, Reading
+from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_latest, token_at_start
 from streamiter.stream.stats import Stats
 from streamiter.token import Token
@@ -33,10 +34,10 @@ logger = logging.getLogger("streamiter.stream")
 Start = str | dict[str, Any] | datetime | arrow.Arrow
 
 
-class Batch(list[Record]):
+class Batch(list[Any]):
     """Records in order, with the token after the last of them."""
 
-    def __init__(self, records: list[Record], token: dict[str, Any]) -> None:
+    def __init__(self, records: list[Any], token: dict[str, Any]) -> None:
         super().__init__(records)
         self.token = token
 

@@ -31,3 +31,17 @@ def open_stream(sim: Simulator) -> Iterator[Open]:
             return closing.enter_context(Stream(source, position, **options))
 
         yield opened
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulator]:
+    """A simulator with ids that boto3 lets pass, reached as a user would: by endpoint, with credentials from the environment."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "simulator")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "simulator")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere/config")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere/credentials")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with Simulator(ids="service") as simulator:
+        yield simulator

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamiter import ChangeRecord, Stream
-from streamiter.clock import Clock
+from streamiter import ChangeRecord, RecordsExpired, Stream
 from streamiter.testing import ManualClock, Simulator, Table, WrittenRecord
 from tests.oracle import expected
 
@@ -57,18 +57,34 @@ def identities(records: Iterable[ChangeRecord | WrittenRecord]) -> list[Identity
     return [(record.shard_id, record.sequence_number) for record in records]
 
 
-def drain(stream: Stream, clock: ManualClock, *, quiet: float = 45, step: float = 1) -> list[ChangeRecord]:
-    """Reads on, turning the clock wherever nothing is due, until nothing came for so many of its seconds."""
+def drain(stream: Stream, clock: ManualClock, *, quiet: float = 45, step: float | None = None) -> list[ChangeRecord]:
+    """Reads on, turning the clock wherever nothing is due, until nothing came for so many of its seconds.
+
+    Without `step` the clock is turned by a second at a time at first, then, as nothing comes, by five.
+    """
     records: list[ChangeRecord] = []
-    until = clock.monotonic() + quiet
-    while clock.monotonic() < until:
+    since = clock.monotonic()
+    while (silence := clock.monotonic() - since) < quiet:
         record = next(stream)
         if record is None:
-            clock.advance(step)
+            clock.advance(step or (1 if silence < 4 else min(5, quiet - silence)))
         else:
             records.append(record)
-            until = clock.monotonic() + quiet
+            since = clock.monotonic()
     return records
+
+
+def drain_over_gaps(stream: Stream, clock: ManualClock) -> tuple[list[ChangeRecord], list[RecordsExpired]]:
+    """As `drain`, but accepting each gap: the records, and the gaps."""
+    records: list[ChangeRecord] = []
+    gaps: list[RecordsExpired] = []
+    while True:
+        came, error = until_raises(RecordsExpired, stream, clock, quiet=45)
+        records += came
+        if error is None:
+            return records, gaps
+        gaps.append(error)
+        stream.skip()
 
 
 def take(stream: Stream, clock: ManualClock, count: int, *, within: float = 300, step: float = 0.25) -> list[ChangeRecord]:
@@ -85,17 +101,23 @@ def take(stream: Stream, clock: ManualClock, count: int, *, within: float = 300,
     return records
 
 
-def idle(stream: Stream, clock: ManualClock, seconds: float, *, step: float = 1) -> None:
+def idle(stream: Stream, clock: ManualClock, seconds: float) -> None:
     """Nothing comes for so long."""
-    assert drain(stream, clock, quiet=seconds, step=step) == []
+    assert drain(stream, clock, quiet=seconds) == []
 
 
 def until_raises(
-    kind: type[BaseException], stream: Stream, clock: ManualClock, *, within: float = 600, step: float = 0.5
+    kind: type[BaseException],
+    stream: Stream,
+    clock: ManualClock,
+    *,
+    within: float = 600,
+    step: float = 0.5,
+    quiet: float | None = None,
 ) -> tuple[list[ChangeRecord], Any]:
-    """Reads on until an error comes: the records before it, and the error."""
+    """Reads on until an error comes: the records before it, and the error (None, if it may stay `quiet` so long)."""
     records: list[ChangeRecord] = []
-    until = clock.monotonic() + within
+    until = clock.monotonic() + (within if quiet is None else quiet)
     while clock.monotonic() < until:
         try:
             record = next(stream)
@@ -105,7 +127,18 @@ def until_raises(
             clock.advance(step)
         else:
             records.append(record)
-    raise AssertionError(f"no {kind.__name__} came; {len(records)} records did")
+            if quiet is not None:
+                until = clock.monotonic() + quiet
+    assert quiet is not None, f"no {kind.__name__} came; {len(records)} records did"
+    return records, None
+
+
+def soon(holds: Callable[[], bool], seconds: float = 10) -> None:
+    """It comes to hold before long, by the real clock: what depends on threads."""
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "it does not come to hold"
+        time.sleep(0.002)
 
 
 def assert_came(records: Sequence[ChangeRecord], wanted: Sequence[WrittenRecord], *, clock: int = 0) -> None:
@@ -131,14 +164,12 @@ def assert_none_lost(records: Sequence[ChangeRecord], written: Sequence[WrittenR
         assert mine == [record.sequence_number for record in written if record.shard_id == shard_id]
 
 
-def write(sim: Table, *shards: str, rounds: int = 3, every: float = 1, clock: ManualClock | None = None) -> None:
-    """A few records for each of these shards in turn, the clock moving on between."""
-    moving = clock or getattr(sim, "clock", None)
+def write(sim: Simulator, *shards: str, rounds: int = 3, every: float = 1) -> None:
+    """A few records for each of these shards in turn, the clock moving on between the rounds."""
     for _ in range(rounds):
         for shard in shards:
             sim.put(shard)
-        if moving is not None:
-            moving.advance(every)
+        sim.clock.advance(every)
 
 
 def calls_during(sim: Simulator, action: Callable[[], Any]) -> int:
@@ -146,7 +177,3 @@ def calls_during(sim: Simulator, action: Callable[[], Any]) -> int:
     before = len(sim.calls)
     action()
     return len(sim.calls) - before
-
-
-def as_clock(clock: ManualClock) -> Clock:
-    return clock

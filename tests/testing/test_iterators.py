@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime
 
 import pytest
@@ -151,7 +152,17 @@ def test_the_lifetime_of_iterators_is_a_knob(sim, records):
         get(sim, first)
 
 
-@pytest.mark.parametrize("spoil", [lambda text: "x", lambda text: text[:-8] + "AAAAAAA=", lambda text: text + "é"])
+def swapped(text: str) -> str:
+    """With the place in it changed: still base64, still what an iterator looks like inside."""
+    sealed = bytearray(base64.b64decode(text.rpartition("|")[2]))
+    at = sealed.index(b"S0") + 2
+    sealed[at] = 1
+    return base64.b64encode(sealed).decode()
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda text: "x", lambda text: text[:-8] + "AAAAAAA=", swapped, lambda text: text + "é"]
+)
 def test_malformed_iterators_are_refused(sim, records, spoil):
     with refused("ValidationException", match="Invalid ShardIterator"):
         get(sim, spoil(iterator(sim, "S0")))
@@ -214,6 +225,16 @@ def test_only_what_is_held_can_be_named_for_a_trim(sim, records):
     sim.trim("S0", before=2)
     with pytest.raises(LookupError, match="S0"):
         sim.trim("S0", before=records[0])
+
+
+def test_a_shard_that_never_was_is_not_found(sim, records):
+    with refused("ResourceNotFoundException", match="S9"):
+        iterator(sim, "S9")
+
+
+def test_the_truth_ages_without_calls_too(sim, records):
+    sim.clock.advance(hours=24)
+    assert sim.shard("S0").records == []
 
 
 def test_an_iterator_of_a_shard_that_is_removed_is_refused(sim, records):

@@ -213,6 +213,8 @@ def test_a_cursor_can_repeat(sim):
     sim.shape("S0 ~ S1 ~ S2")
     sim.repeat_cursor()
     assert listed(sim, Limit=1) == ["S0", "S1", "S1", "S2"]
+    sim.repeat_cursor(2)
+    assert listed(sim, Limit=1) == ["S0", "S1", "S1", "S1", "S2"]
     sim.repeat_cursor(math.inf)
     assert len(list_pages(sim, Limit=1, most=9)) == 9
     sim.show()

@@ -1,0 +1,40 @@
+"""An idle stream: many open shards without a record, where calls are all that it costs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from benchmarks.canned.process import canned
+from benchmarks.measure import Scale, start, versions
+from benchmarks.results import Result, Row
+
+TITLE = "idle: 100 open shards, next every 20 ms of clock for 60 s"
+TICK_SECONDS = 0.02
+
+
+def run(scale: Scale) -> Result:
+    """Against Bloop's calls for the same sequence of `next`. Counts do not vary: one run is all it takes."""
+    shards = scale.of(100, 5)
+    ticks = scale.of(3_000, 100)
+    with ExitStack() as stack:
+        server = stack.enter_context(canned(0, shards))
+        sides = start(stack, "streamiter", "bloop")
+        calls: dict[str, Any] = {}
+        for name, side in sides.items():
+            server.control(reset=True)
+            side.do("open", server, shards)
+            polled = side.do("poll", server, shards, ticks=ticks, tick_seconds=TICK_SECONDS).value
+            assert polled == {"ticks": ticks, "numbers": []}
+            calls[name] = server.control(reset=True)["calls"]
+        # What it costs once it has settled: the same again.
+        settled = {}
+        for name, side in list(sides.items())[:1]:
+            side.do("poll", server, shards, ticks=ticks, tick_seconds=TICK_SECONDS)
+            settled[name] = server.control(reset=True)["calls"]
+        ratio = sum(calls["streamiter"].values()) / sum(calls["bloop"].values())
+        return Result(
+            [Row(TITLE, "Bloop's calls", [ratio], 1 / 10, is_at_most=True)],
+            {"shards": shards, "seconds": ticks * TICK_SECONDS, "calls": calls, "settled": settled},
+            versions(sides),
+        )

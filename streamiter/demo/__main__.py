@@ -1,0 +1,86 @@
+"""The command: `python -m streamiter.demo`, its options, and how it ends when somebody stops it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+READ = "--read"  # what the demo calls itself with, for the reader that it kills
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the demo; gives the exit code."""
+    _stop_on_signals()
+    try:
+        options = _parser().parse_args(arguments)
+        return _read(*options.read) if options.read else _show(seed=options.seed, fast=options.fast)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read us has seen enough. Python would complain once more when it flushes what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _show(*, seed: int, fast: bool) -> int:
+    # Here, and not above: it takes half a second, and a Ctrl-C in it is to end as quietly as any other.
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from streamiter.demo.screen import screen_on_stdout
+    from streamiter.demo.show import Show
+
+    with TemporaryDirectory(prefix="streamiter-demo-") as folder:
+        is_good = Show(screen_on_stdout(fast=fast), seed, Path(folder)).play()
+    return 0 if is_good else 1
+
+
+def _read(url: str, arn: str, file: str) -> int:
+    from streamiter import StreamiterError
+    from streamiter.demo.reader import read_on
+
+    try:
+        read_on(url, arn, file)
+    except StreamiterError as error:
+        print(f"the demo's reader: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./dev demo",
+        description="A table's changes, read in one order while its shards roll over and split; then a reader that is "
+        "killed, and resumed from its token. Needs no account and no server: the service is a simulated one, in this "
+        "process.",
+        epilog="Exit code: 0 when the resumed reader read what it should, 1 when not, 130 after Ctrl-C.",
+    )
+    parser.add_argument("--fast", action="store_true", help="without the pauses that are there for whoever looks on")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="other orders, other changes (default: 1)")
+    parser.add_argument(READ, nargs=3, help=argparse.SUPPRESS)
+    return parser
+
+
+def _stop_on_signals() -> None:
+    """SIGINT once: after the first one we are ending, and a second must not end that halfway. SIGTERM tidies up, too."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

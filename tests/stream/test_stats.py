@@ -1,0 +1,110 @@
+"""`stream.stats`: what was done so far, and what is waited for, as a value."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamiter.testing import Simulator
+from tests.stream.conftest import Open
+from tests.stream.helpers import drain, take, write
+
+
+@pytest.fixture
+def written(sim: Simulator) -> Simulator:
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=5)
+    return sim
+
+
+def test_calls_are_counted_by_kind_as_the_service_counts_them(written: Simulator, open_stream: Open):
+    stream = open_stream()
+    drain(stream, written.clock)
+    served = written.calls.by_operation
+    assert stream.stats.calls == {
+        "list_shards": served["DescribeStream"],
+        "open_iterator": served["GetShardIterator"],
+        "fetch": served["GetRecords"],
+    }
+    assert stream.stats.pages == served["GetRecords"]
+
+
+def test_failed_calls_are_counted_too(written: Simulator, open_stream: Open):
+    written.fault("GetRecords", kind="500", times=3)
+    written.fault("GetShardIterator", kind="500", times=2)
+    written.fault("DescribeStream", kind="500", times=2)
+    stream = open_stream()
+    drain(stream, written.clock)
+    served = written.calls.by_operation
+    assert stream.stats.calls == {
+        "list_shards": served["DescribeStream"],
+        "open_iterator": served["GetShardIterator"],
+        "fetch": served["GetRecords"],
+    }
+    assert stream.stats.retries == 7
+
+
+def test_records_returned_and_waiting(written: Simulator, open_stream: Open):
+    stream = open_stream()
+    take(stream, written.clock, 4)
+    stats = stream.stats
+    assert (stats.records, stats.waiting) == (4, 6)
+    assert stats.waiting_bytes > 6 * 100
+    drain(stream, written.clock)
+    assert (stream.stats.records, stream.stats.waiting, stream.stats.waiting_bytes) == (10, 0, 0)
+
+
+def test_a_snapshot_does_not_change(written: Simulator, open_stream: Open):
+    stream = open_stream()
+    before = stream.stats
+    kept = dict(before.calls)
+    take(stream, written.clock, 4)
+    assert before.records == 0
+    assert before.calls == kept
+    with pytest.raises(AttributeError):
+        before.records = 3  # type: ignore[misc]
+
+
+def test_reading_it_calls_nothing(written: Simulator, open_stream: Open):
+    stream = open_stream()
+    _ = stream.stats, stream.token, stream.ended, repr(stream)
+    assert len(written.calls) == 0
+
+
+def test_held_by_names_the_shard_that_does_not_answer(written: Simulator, open_stream: Open):
+    stream = open_stream(patience=1000)
+    drain(stream, written.clock)
+    assert stream.stats.held_by is None
+    written.fault("GetRecords", "S1", kind="500", times=None)
+    written.put("S2")
+    written.clock.advance(30)
+    for _ in range(20):
+        assert next(stream) is None
+        written.clock.advance(1)
+    assert stream.stats.held_by == "S1"
+
+
+def test_held_by_names_the_listing_before_anything_is_listed(written: Simulator, open_stream: Open):
+    written.fault("DescribeStream", kind="500", times=None)
+    stream = open_stream(patience=1000)
+    next(stream)
+    assert stream.stats.held_by == "listing"
+
+
+def test_lag_is_the_age_of_the_last_record_returned(written: Simulator, open_stream: Open):
+    written.clock.advance(1000)
+    stream = open_stream()
+    take(stream, written.clock, 2)
+    lag = stream.stats.lag
+    assert set(lag) == {"S1", "S2"}
+    assert all(lag[shard] == pytest.approx(1005, abs=2) for shard in lag)
+    drain(stream, written.clock)
+    assert stream.stats.lag == {"S1": 0.0, "S2": 0.0}
+
+
+def test_open_shards_and_those_that_ended(written: Simulator, open_stream: Open):
+    stream = open_stream()
+    drain(stream, written.clock)
+    assert stream.stats.open_shards == 2
+    written.split("S1")
+    drain(stream, written.clock)
+    assert stream.stats.open_shards == 3
