@@ -6,10 +6,12 @@ import argparse
 import importlib
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchmarks import figures, machine, picture, table
 from benchmarks.measure import Scale
@@ -32,9 +34,14 @@ CASES = {
 ASKED_FOR = {"instructions"}  # takes minutes, and valgrind
 
 
+def module_of(case: str) -> Any:
+    """The module that measures a case: its `run` and its TITLE."""
+    return importlib.import_module(CASES[case])
+
+
 def measure(case: str, scale: Scale) -> Report:
     """Runs a case."""
-    module = importlib.import_module(CASES[case])
+    module = module_of(case)
     made = datetime.now(UTC).isoformat(timespec="seconds")
     shape = machine.shape()
     result: Result = module.run(scale)
@@ -69,15 +76,15 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="of each comparison; default 5")
     parser.add_argument("--smoke", action="store_true", help="small sizes, once: shows that it works, not how fast")
     parser.add_argument("--instructions", action="store_true", help="also count instructions, with valgrind")
-    parser.add_argument("--results", type=Path, metavar="FOLDER", help="default benchmarks/results; none of it when --smoke")
+    parser.add_argument(
+        "--results", type=Path, metavar="FOLDER", help="default benchmarks/results, with --smoke a temporary one"
+    )
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in CASES:
             parser.error(f"there is no benchmark {name!r}; there are {', '.join(CASES)}")
     if options.results is None:
-        if options.smoke:
-            parser.error("--smoke measures nothing worth keeping: give it --results FOLDER")
-        options.results = PLACE
+        options.results = Path(tempfile.mkdtemp(prefix="bench-")) if options.smoke else PLACE
     return options
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from benchmarks.canned.process import Canned
 from benchmarks.results import Row
 from benchmarks.sides import Outcome, Side, side
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 class Scale(NamedTuple):
@@ -82,9 +84,9 @@ def compare(ours: Reading, peers: Iterable[Reading], runs: int) -> list[Comparis
     return found
 
 
-def take_turns(readings: dict[str, Reading], runs: int) -> dict[str, list[Outcome]]:
+def take_turns(readings: Mapping[Name, Reading], runs: int) -> dict[Name, list[Outcome]]:
     """Several readings of one side, in turns: forth, then back."""
-    found: dict[str, list[Outcome]] = {name: [] for name in readings}
+    found: dict[Name, list[Outcome]] = {name: [] for name in readings}
     for run in range(runs):
         for name in list(readings)[:: 1 if run % 2 == 0 else -1]:
             found[name].append(readings[name].do())
@@ -126,6 +128,3 @@ def versions(sides: dict[str, Side]) -> dict[str, dict[str, str]]:
 
 def _mean(values: Iterable[float]) -> float:
     return statistics.fmean(values)
-
-
-Case = Callable[[Scale], Any]

@@ -31,20 +31,19 @@ times = long_ago | st.integers(7, 20).map(lambda seconds: NOW + seconds * SECOND
 
 
 @st.composite
-def truths(draw, *, most: int, created=times, collide: bool = True) -> list[Truth]:
+def truths(draw, *, most: int, created=times, numbers: str = "any") -> list[Truth]:
     """A shard's records: their numbers rise, or run backwards and collide, as no service should let them."""
     count = draw(st.integers(0, most))
-    rising = draw(st.booleans())
-    if rising:
-        numbers = list(range(1, count + 1))
+    if numbers == "rising" or draw(st.booleans()):
+        drawn = list(range(1, count + 1))
     else:
-        numbers = draw(st.lists(st.integers(1, 5), min_size=count, max_size=count, unique=not collide and count <= 5))
-    return [Truth(number, draw(created)) for number in numbers]
+        drawn = draw(st.lists(st.integers(1, 5), min_size=count, max_size=count, unique=numbers == "distinct"))
+    return [Truth(number, draw(created)) for number in drawn]
 
 
 @st.composite
 def worlds(
-    draw, *, most_shards: int = 6, most_records: int = 5, created=times, merges: bool = True, collide: bool = True,
+    draw, *, most_shards: int = 6, most_records: int = 5, created=times, merges: bool = True, numbers: str = "any",
     absent: bool = True,
 ) -> World:  # fmt: skip
     """Worlds in which all has been written already, so that they come out exactly, whatever the pages and listings do."""
@@ -55,7 +54,7 @@ def worlds(
         if absent and not parents and draw(st.integers(0, 7)) == 7:
             parents = ("S-trimmed",)  # Its parent was trimmed long ago: no listing shows it.
         is_open = shard_id not in with_children and draw(st.booleans())
-        records = draw(truths(most=most_records, created=created, collide=collide))
+        records = draw(truths(most=most_records, created=created, numbers=numbers))
         shards.append(WorldShard(shard_id, parents, records, closed_us=None if is_open else ALWAYS))
     return World(shards, knows_tip=draw(st.integers(0, 3)) == 3)
 

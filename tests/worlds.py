@@ -328,7 +328,7 @@ class Drive:
 
     # -- running
 
-    def run(self, total: int | None = None, *, quiet_us: int = 200 * SECOND, linger: int = 6) -> list[Out]:
+    def run(self, total: int | None = None, *, quiet_us: int = 100 * SECOND, linger: int = 6) -> list[Out]:
         """Reads until so many records came out, and a little further; without a number, until nothing comes any more."""
         while total is None or len(self.out) < total:
             self.round()
@@ -338,7 +338,7 @@ class Drive:
             self.round()
         return self.out
 
-    def read(self, total: int, *, quiet_us: int = 200 * SECOND) -> list[Out]:
+    def read(self, total: int, *, quiet_us: int = 100 * SECOND) -> list[Out]:
         """Reads until exactly so many records came out, and stops there, whatever is under way."""
         self._stop_at = total
         while len(self.out) < total and self.now_us - self._came_us <= quiet_us:

@@ -69,10 +69,11 @@ def _encode(place: int, event: str, created: str, filling: str) -> bytes:
         images = f'"NewImage":{{{row},{_counts(place + 1)}{filling}}},'
     if event != "INSERT":
         images += f'"OldImage":{{{row},{_counts(place)}{filling if event == "REMOVE" else ""}}},'
+    event_id = place * 0x9E3779B97F4A7C15F39CC0605CEDC835 & (1 << 128) - 1
     return (
         f'{{"awsRegion":"us-east-1","dynamodb":{{"ApproximateCreationDateTime":{created},"Keys":{{{row}}},'
         f'{images}"SequenceNumber":"{FIRST_NUMBER + place * 137}","SizeBytes":{180 + place % 50},'
-        f'"StreamViewType":"NEW_AND_OLD_IMAGES"}},"eventID":"{place * 0x9E3779B97F4A7C15F39CC0605CEDC835 & (1 << 128) - 1:032x}",'
+        f'"StreamViewType":"NEW_AND_OLD_IMAGES"}},"eventID":"{event_id:032x}",'
         f'"eventName":"{event}","eventSource":"aws:dynamodb","eventVersion":"1.1"}},'
     ).encode()
 
@@ -85,7 +86,7 @@ def _counts(place: int) -> str:
 def _filling(event: str, width_of_created: int, size: int) -> str:
     """Attributes that bring a record to its size."""
     left = size - len(_encode(0, event, "1" * width_of_created, ""))
-    notes = []
+    notes: list[str] = []
     while left >= 2 * NOTE_BYTES:
         notes.append(_attribute(f"note{len(notes):03d}", "lorem ipsum ", NOTE_BYTES))
         left -= NOTE_BYTES

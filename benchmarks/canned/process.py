@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ class Canned:
     def arn(self, shards: int) -> str:
         """The stream of so many shards."""
         return STREAM_ARN.format(shards=shards)
+
+    def close(self) -> None:
+        """Lets go of the connection for `control`."""
+        self._connection.close()
 
     def control(self, **told: Any) -> dict[str, Any]:
         """Sets the service (`latency`, `now`, `roll`, `reset`), and gives the counts as they were before."""
@@ -50,6 +54,7 @@ def canned(
             line = process.stdout.readline()
             if not line.strip().isdecimal():
                 raise RuntimeError(f"the canned server did not start: {' '.join(command)}")
-            yield Canned(int(line))
+            with closing(Canned(int(line))) as server:
+                yield server
         finally:
             process.kill()

@@ -174,4 +174,3 @@ def _row(shard: Shard, is_closed: bool) -> dict[str, Any]:
 
 def _checked(body: bytes) -> tuple[bytes, str]:
     return body, str(zlib.crc32(body))
-

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from benchmarks.canned.process import canned
 from benchmarks.measure import Reading, Scale, check_same, rates, start, take_turns, versions
@@ -24,34 +26,34 @@ def run(scale: Scale) -> Result:
         server = stack.enter_context(canned(backlog, *counts))
         sides = start(stack, "streamiter")
         ours = sides["streamiter"]
+        rooms: dict[str, dict[str, Any]] = {"roomy": ROOM, "default": {}}
         readings = {
-            f"{count} {room}": Reading(ours, "envelopes", server, count, records, {"stream": options})
+            (room, count): Reading(ours, "envelopes", server, count, records, {"stream": options})
+            for room, options in rooms.items()
             for count in counts
-            for room, options in (("roomy", ROOM), ("default", {}))
         }
-        check_same([reading for name, reading in readings.items() if "roomy" in name], images=False)
+        check_same([readings["roomy", count] for count in counts], images=False)
         found = take_turns(readings, min(scale.runs, 3))
-        rows = [
-            Row(
-                f"{TITLE}: {count:,}" if count == counts[1] else f"the same: {count:,}",
-                f"1 lane{', with the default prefetch_bytes' if room == 'default' else ', with room for full pages'}",
-                _ratios(found, f"{count} {room}", f"1 {room}", "seconds"),
-                0.7 if room == "roomy" else None,
-                by_cpu=_ratios(found, f"{count} {room}", f"1 {room}", "cpu_seconds"),
-            )
-            for room in ("roomy", "default")
-            for count in counts[1:]
-        ]
         return Result(
-            rows,
+            [_row(found, room, count, counts) for room in rooms for count in counts[1:]],
             {
-                "rates": {name: rates(outcomes, records) for name, outcomes in found.items()},
+                "rates": {room: {str(count): rates(found[room, count], records) for count in counts} for room in rooms},
                 "prefetch_bytes": ROOM["prefetch_bytes"],
             },
             versions(sides),
         )
 
 
-def _ratios(found: dict[str, list[Outcome]], name: str, base: str, what: str) -> list[float]:
-    pairs = zip(found[name], found[base], strict=True)
-    return [getattr(single, what) / getattr(many, what) for many, single in pairs]
+Found = dict[tuple[str, int], list[Outcome]]
+
+
+def _row(found: Found, room: str, count: int, counts: Sequence[int]) -> Row:
+    one, many = found[room, counts[0]], found[room, count]
+    is_first = room == "roomy" and count == counts[1]
+    return Row(
+        f"{TITLE if is_first else 'the same'}: {count:,}",
+        "1 lane, with room for full pages" if room == "roomy" else "1 lane, with the default prefetch_bytes",
+        [single.seconds / several.seconds for single, several in zip(one, many, strict=True)],
+        0.7 if room == "roomy" else None,
+        by_cpu=[single.cpu_seconds / several.cpu_seconds for single, several in zip(one, many, strict=True)],
+    )

@@ -27,8 +27,9 @@ def run(scale: Scale) -> Result:
         for _ in range(min(scale.runs, 3)):
             for name, found in held.items():
                 with side("streamiter") as ours:
-                    options = {"traced": name == "traced_bytes", "stream": {"prefetch_bytes": budget}}
-                    found.append(ours.do("hold", server, lanes, **options).value)
+                    stream = {"prefetch_bytes": budget}
+                    held_now = ours.do("hold", server, lanes, traced=name == "traced_bytes", stream=stream).value
+                    found.append(held_now)
                     told["streamiter"] = ours.versions
     rows = [
         Row(

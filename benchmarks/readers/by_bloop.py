@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
-from bloop import BaseModel, Column, Engine, Number, String
+from bloop import BaseModel, Column, Engine, Number, String  # type: ignore[import-not-found]
 from botocore.config import Config
 
 from benchmarks.readers.ticking import Ticking
@@ -25,7 +25,7 @@ class Row(BaseModel):  # type: ignore[misc]  # Bloop is not installed where type
 
     class Meta:
         table_name = "canned"
-        stream = {"include": {"new", "old"}}  # noqa: RUF012  # Bloop's way to say it
+        stream: Any = {"include": {"new", "old"}}  # noqa: RUF012  # Bloop's way to say it
 
     id = Column(String, hash_key=True)
     visits = Column(Number)
@@ -86,13 +86,14 @@ def envelopes(task: Task, watch: Watch) -> list[Any]:
 def check(task: Task, watch: Watch) -> list[Any]:
     """What is read, not how fast."""
     tally = Tally(images=task.options["images"])
-    stream = open_stream(task, client(task.endpoint_url))
-    while tally.count < task.records:
-        record = next(stream)
-        if record is not None:
-            meta = record["meta"]
-            new, old = map(_attributes, (record["new"], record["old"]))
-            tally.add(meta["sequence_number"], meta["event"]["type"], meta["created_at"].timestamp(), new, old)
+    with watch:
+        stream = open_stream(task, client(task.endpoint_url))
+        while tally.count < task.records:
+            record = next(stream)
+            if record is not None:
+                meta = record["meta"]
+                new, old = map(_attributes, (record["new"], record["old"]))
+                tally.add(meta["sequence_number"], meta["event"]["type"], meta["created_at"].timestamp(), new, old)
     return tally.told()
 
 
@@ -107,7 +108,7 @@ def _attributes(row: Any) -> dict[str, Any] | None:
 if __name__ == "__main__":
     logging.getLogger("bloop").setLevel(logging.ERROR)
     ticking = Ticking(
-        lambda task, clock: open_stream(task, ThinClient(task.endpoint_url)),
+        lambda task, _: open_stream(task, ThinClient(task.endpoint_url)),
         lambda record: record["meta"]["sequence_number"],
     )
     serve(

@@ -12,10 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from boto3.dynamodb.types import TypeDeserializer
 
+from benchmarks.readers.plain import python_images
 from benchmarks.readers.worker import Tally, Task, Watch, serve
-
 
 _NEXT = re.compile(rb'"NextShardIterator":"([^"]*)"')  # it stands before the records
 
@@ -66,18 +65,13 @@ def images(task: Task, watch: Watch) -> list[Any]:
 
 def check(task: Task, watch: Watch) -> list[Any]:
     """What is read, not how fast."""
-    deserialize = TypeDeserializer().deserialize
     tally = Tally(images=task.options["images"])
-    for body in bodies(task.endpoint_url, task.arn, task.records):
-        for record in msgspec.json.decode(body)["Records"]:
-            change = record["dynamodb"]
-            new, old = (
-                name in change and {key: deserialize(value) for key, value in change[name].items()} or None
-                for name in ("NewImage", "OldImage")
-            )
-            tally.add(
-                change["SequenceNumber"], record["eventName"], change["ApproximateCreationDateTime"], new, old
-            )
+    with watch:
+        for body in bodies(task.endpoint_url, task.arn, task.records):
+            for record in msgspec.json.decode(body)["Records"]:
+                change = record["dynamodb"]
+                created = change["ApproximateCreationDateTime"]
+                tally.add(change["SequenceNumber"], record["eventName"], created, *python_images(change))
     return tally.told()
 
 

@@ -122,15 +122,9 @@ def hold(task: Task, watch: Watch) -> dict[str, Any]:
     if is_traced:
         tracemalloc.start()
     before = _resident_bytes(), tracemalloc.get_traced_memory()[0]
-    stream = open_stream(task)
-    unread = stream.stats.waiting
-    looks = 0
-    while looks < FILLED:
-        next(stream)
-        time.sleep(0.01)
-        looks = looks + 1 if stream.stats.waiting <= unread and stream.stats.waiting else 0
-        unread = max(unread, stream.stats.waiting)
-    stats = stream.stats
+    with watch:
+        stream = open_stream(task)
+        stats = _fill(stream)
     held = {"waiting": stats.waiting, "waiting_bytes": stats.waiting_bytes, "open_shards": stats.open_shards}
     if is_traced:
         held["traced_bytes"] = tracemalloc.get_traced_memory()[0] - before[1]
@@ -141,21 +135,34 @@ def hold(task: Task, watch: Watch) -> dict[str, Any]:
     return held
 
 
+def _fill(stream: Any) -> Any:
+    """Calls `next` until nothing more is fetched ahead; gives the stats of that moment."""
+    most = looks = 0
+    while looks < FILLED:
+        next(stream)
+        time.sleep(0.01)
+        stats = stream.stats
+        looks = looks + 1 if stats.waiting and stats.waiting <= most else 0
+        most = max(most, stats.waiting)
+    return stats
+
+
 def check(task: Task, watch: Watch) -> list[Any]:
     """What is read, not how fast; and that it comes in the order of time."""
     tally = Tally(images=task.options["images"])
-    stream = open_stream(task)
     before = 0.0
-    while tally.count < task.records:
-        record = next(stream)
-        if record is None:
-            time.sleep(0.001)
-            continue
-        created = record.created_at.timestamp()
-        if created < before or record.late:
-            raise AssertionError(f"{record!r} is out of order")
-        before = created
-        tally.add(record.sequence_number, record.event_name, created, record.new, record.old)
+    with watch:
+        stream = open_stream(task)
+        while tally.count < task.records:
+            record = next(stream)
+            if record is None:
+                time.sleep(0.001)
+                continue
+            created = record.created_at.timestamp()
+            if created < before or record.late:
+                raise AssertionError(f"{record!r} is out of order")
+            before = created
+            tally.add(record.sequence_number, record.event_name, created, record.new, record.old)
     stream.close()
     return tally.told()
 

@@ -74,18 +74,21 @@ def arrow(task: Task, watch: Watch) -> list[Any]:
 
 def check(task: Task, watch: Watch) -> list[Any]:
     """What is read, not how fast."""
-    deserialize = TypeDeserializer().deserialize
     tally = Tally(images=task.options["images"])
-    for page in pages(task):
-        for record in page:
-            change = record["dynamodb"]
-            new, old = (
-                name in change and {key: deserialize(value) for key, value in change[name].items()} or None
-                for name in ("NewImage", "OldImage")
-            )
-            created = change["ApproximateCreationDateTime"].timestamp()
-            tally.add(change["SequenceNumber"], record["eventName"], created, new, old)
+    with watch:
+        for page in pages(task):
+            for record in page:
+                change = record["dynamodb"]
+                created = change["ApproximateCreationDateTime"].timestamp()
+                tally.add(change["SequenceNumber"], record["eventName"], created, *python_images(change))
     return tally.told()
+
+
+def python_images(change: dict[str, Any]) -> list[dict[str, Any] | None]:
+    """The new and the old image as Python values; None for one that is not there."""
+    deserialize = TypeDeserializer().deserialize
+    typed = (change.get(name) for name in ("NewImage", "OldImage"))
+    return [image and {key: deserialize(value) for key, value in image.items()} for image in typed]
 
 
 if __name__ == "__main__":

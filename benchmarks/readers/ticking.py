@@ -56,7 +56,8 @@ class Ticking:
 
     def poll(self, task: Task, watch: Watch) -> dict[str, Any]:
         """Calls `next` at each tick: so many ticks, or until the wanted records came; gives ticks and numbers."""
-        ticks, numbers = 0, []
+        ticks = 0
+        numbers: list[str] = []
         most = task.options["ticks"]
         with watch:
             while ticks < most and not (task.records and len(numbers) == task.records):

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 REGION = "us-east-1"
-CREDENTIALS = {"aws_access_key_id": "canned", "aws_secret_access_key": "canned", "region_name": REGION}
+CREDENTIALS: dict[str, Any] = {"aws_access_key_id": "canned", "aws_secret_access_key": "canned", "region_name": REGION}
 
 MASK = (1 << 64) - 1
 

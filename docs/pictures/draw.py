@@ -64,7 +64,7 @@ def draw_seed_case() -> Any:
 
 def draw_hours(axes: Any) -> None:
     for hours in range(-7, 1):
-        axes.plot([hours, hours], [-0.7, 2.62], color="#e3e7ea", linewidth=1, zorder=0)
+        axes.plot([hours, hours], [-0.58, 2.62], color="#e3e7ea", linewidth=1, zorder=0)
         text = "now" if hours == 0 else f"{-hours} h ago"
         axes.text(hours, 2.74, text, ha="center", va="bottom", color=QUIET, fontsize=10.5)
 

@@ -2,3 +2,5 @@
 
 `./dev demo` runs it. The service is the simulator of `streamiter.testing`, in this very process, on a clock turned by hand.
 """
+
+READ = "--read"  # the option with which the demo calls itself, for the reader that it kills

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-READ = "--read"  # what the demo calls itself with, for the reader that it kills
+from streamiter.demo import READ
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         return _read(*options.read) if options.read else _show(seed=options.seed, fast=options.fast)
     except KeyboardInterrupt:
+        if sys.stdout is not None and sys.stdout.isatty():
+            print()  # below the ^C that the terminal shows
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # Whoever read us has seen enough. Python would complain once more when it flushes what is left.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streamiter import DynamoDBStreams, Stream
+from streamiter.demo import READ
 from streamiter.demo.law import Name
 from streamiter.testing.clients import make_client
 
-FLAG = "--read"
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 5.0  # seconds: where the demo itself is gone, its service is, too
 
 
@@ -86,12 +88,30 @@ class Process:
 @contextmanager
 def reading(url: str, arn: str, path: Path) -> Iterator[Process]:
     """A reader at work. It is gone at the end, whatever happens."""
-    command = [sys.executable, "-m", "streamiter.demo", FLAG, url, arn, str(path)]
-    # In a session of its own, a Ctrl-C in the terminal is ours alone to deal with.
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            yield Process(process)
-        finally:
-            process.kill()
+    command = [sys.executable, "-m", "streamiter.demo", READ, url, arn, str(path)]
+    process: subprocess.Popen[str] | None = None
+    try:
+        with signals_held():
+            # In a session of its own: a Ctrl-C in the terminal is ours alone to deal with.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+        yield Process(process)
+    finally:
+        if process is not None:
+            with process:  # closes its pipe, waits for its end
+                process.kill()
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """What would stop us waits until the end: in the middle of it a process could begin that nobody knows of."""
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

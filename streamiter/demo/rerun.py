@@ -60,16 +60,16 @@ class Rerun:
     def show(self, label: str, names: Sequence[Name]) -> None:
         """A row to compare with."""
         self._begin_row(label)
-        self._screen.write([Span(shard.removeprefix("S"), shard=shard) for shard, _ in names])
+        self._screen.piece([Span(shard.removeprefix("S"), shard=shard) for shard, _ in names])
         self._end_row()
 
     # -- rows
 
     def _begin_row(self, label: str, blanks: int = 0) -> None:
-        self._screen.write([MARGIN, Span(f"{label:{LABEL}}" + " " * blanks, "dim")])
+        self._screen.piece([MARGIN, Span(f"{label:{LABEL}}" + " " * blanks, "dim")])
 
     def _mark(self, shard: str) -> None:
-        self._screen.write([Span(shard.removeprefix("S"), shard=shard)], pause=PAUSE)
+        self._screen.piece([Span(shard.removeprefix("S"), shard=shard)], pause=PAUSE)
 
     def _end_row(self, *spans: Span) -> None:
         self._screen.line(spans)

@@ -18,7 +18,7 @@ LANES = ("36", "33", "35", "32", "94", "93", "91", "96", "95", "92")
 # What takes the place of our own signs where the output's encoding does not have them.
 ASCII = str.maketrans(
     {"●": "*", "○": "o", "│": "|", "─": "-", "├": "|", "╮": ".", "┬": "+", "╰": "`", "→": "->"}
-    | {"✓": "=", "✗": "x", "×": "x", "…": "~"}
+    | {"✓": "ok", "✗": "x", "×": "x", "…": "~"}
 )
 SIGNS = "".join(map(chr, ASCII))
 
@@ -47,13 +47,15 @@ class Screen:
         self._colours: dict[str, str] = {}
 
     def line(self, spans: Iterable[Span] = (), *, pause: float = 0.0) -> None:
-        """Writes a line, no longer than the screen is wide."""
-        self.write(self._clip(spans))
-        self.write([Span("\n")], pause=pause)
+        """Writes a line, no longer than the screen is wide; then leaves whoever looks on some seconds."""
+        self._write("".join(map(self._paint, self._clip(spans))) + "\n", pause)
 
-    def write(self, spans: Iterable[Span], *, pause: float = 0.0) -> None:
-        """Writes the next piece of a line, at once; then leaves the reader some seconds."""
-        self._out.write("".join(map(self._paint, spans)))
+    def piece(self, spans: Iterable[Span], *, pause: float = 0.0) -> None:
+        """Writes the next piece of a line that `line` will end."""
+        self._write("".join(map(self._paint, spans)), pause)
+
+    def _write(self, text: str, pause: float) -> None:
+        self._out.write(text)
         self._out.flush()
         if not self._is_fast:
             time.sleep(pause)
@@ -74,8 +76,6 @@ class Screen:
         return text.translate(ASCII) if self._is_plain else text
 
     def _paint(self, span: Span) -> str:
-        if span.text == "\n":
-            return span.text
         text = self._plain(span.text)
         code = self._colour(span.shard) if span.shard else LOOKS.get(span.look)
         return f"\x1b[{code}m{text}\x1b[0m" if code and text and self._is_coloured else text

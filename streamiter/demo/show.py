@@ -94,8 +94,9 @@ class Show:
 
     def _show_kill(self, watch: Watch) -> None:
         """A reader in its own process reads all this anew, is killed, and goes on after more has happened."""
-        self._title("Killed and resumed: a process that saves its token with each record")
-        self._say(Span("each digit is a record, and says of which shard", "dim"))
+        self._title("Killed and resumed")
+        self._say(Span("another process reads it all over HTTP, and saves its token with each record", "dim"))
+        self._say(Span("(a digit is a record: the number of its shard)", "dim"))
         before_split = 1 + max(place for place, (shard, _) in enumerate(watch.read) if shard == "S4")
         self._rerun.run_and_kill(before_split, hanging="S7")
         self._orders.write(4)

@@ -76,7 +76,11 @@ class Watch:
         self._line(self._graph.head(children), succession(parents[0], children))
 
     def _show_wait(self, shard: str, held_by: str) -> None:
-        why = [Span("just written, and held back: "), Span(held_by, shard=held_by), Span(" may still give an earlier one")]
+        why = [
+            Span("just written, and held back: "),
+            Span(held_by, shard=held_by),
+            Span(" may still give an earlier one"),
+        ]
         self._line(self._graph.node(shard, "○"), why)
 
     def _line(self, graph: Iterable[Span], words: Iterable[Span]) -> None:

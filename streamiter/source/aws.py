@@ -91,7 +91,7 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or pass session= or client="
         ) from error
     except (boto.NoRegionError, boto.TokenRetrievalError) as error:
-        raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_REGION") from error
+        raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_DEFAULT_REGION") from error
     except boto.ParamValidationError as error:
         if at_time:
             raise TimeUnsupported(f"{where}: this botocore does not know AT_TIMESTAMP") from error

@@ -384,7 +384,8 @@ class Driver:
         self._broken_listings = 0
         self._listing = None
         self.is_final = page.is_final
-        self.reading.listed(listing.ticket, listing.rows, self._service_us(page.service_us), now_us)
+        service_us = self._service_us(page.service_us)
+        self.reading.listed(listing.ticket, listing.rows, service_us, now_us, is_final=page.is_final)
 
     def list_now(self) -> tuple[list[Shard], int]:
         """Lists the shards at once and waits for it, with the patience that all else has: rows, and when it began."""

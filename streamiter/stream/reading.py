@@ -67,8 +67,10 @@ class Reading:
 
     # -- events in: listings
 
-    def listed(self, ticket: int, shards: Iterable[Shard], service_us: int, now_us: int) -> None:
-        """A complete listing, begun when `discovery.begin()` gave the ticket."""
+    def listed(
+        self, ticket: int, shards: Iterable[Shard], service_us: int, now_us: int, *, is_final: bool = False
+    ) -> None:
+        """A complete listing, begun when `discovery.begin()` gave the ticket. `is_final`: no shard will follow any more."""
         self._see_time(service_us)
         rows = list(shards)
         news = self.see(rows)
@@ -83,6 +85,7 @@ class Reading:
             self.lanes[shard_id].childless = True
         for shard_id in (*fruitful, *childless):
             self.merge.release(shard_id)
+        self._watch_leaves(service_us, is_final=is_final)
         self._forget(listed, now_us)
 
     def see(self, rows: Sequence[Shard]) -> bool:
@@ -135,7 +138,7 @@ class Reading:
 
     def failed(self, shard_id: str, due_us: int) -> None:
         """A call for the shard failed; it is due again later. Nothing else changes."""
-        self.schedule.at(shard_id, due_us)
+        self.schedule.postpone(shard_id, due_us)
 
     def opening(self, shard_id: str) -> Position | None:
         """Where the shard is to be opened for the next page; None where it is not to be opened.
@@ -218,6 +221,12 @@ class Reading:
             return
         self.gaps += 1
         self._gapped.discard(lane.shard_id)
+        if lane.ended:
+            lane.gap = None
+            lane.ended_us = self.service_us
+            if not self.discovery.is_waiting(lane.shard_id):
+                self.merge.release(lane.shard_id)
+            return
         if lane.is_gone:
             lane.gap = None
             self._end_gone(lane, now_us)
@@ -292,8 +301,7 @@ class Reading:
 
     def mark(self, now_us: int) -> Mark:
         """Begins to find out what the service holds at this moment: every lane is asked, the shards are listed."""
-        for shard_id in self.schedule.waiting():
-            self.schedule.at(shard_id, now_us)
+        self.schedule.hasten(now_us)
         self.discovery.request()
         return Mark(self.schedule.serial, self.discovery.begun)
 
@@ -502,6 +510,18 @@ class Reading:
     def _end_gone(self, lane: Lane, now_us: int) -> None:
         lane.is_gone = True
         self._pass_over(lane, now_us)
+
+    def _watch_leaves(self, service_us: int, *, is_final: bool) -> None:
+        """Finds shards whose children came and went while nobody looked: an ended shard has one, unless all is final."""
+        for lane in self.lanes.values():
+            if lane.ended_us is None or self.lineage.children(lane.shard_id) or lane.gap is not None:
+                continue
+            if service_us - lane.ended_us > self._retention_us and not is_final:
+                if lane.shard_id not in self.merge:
+                    self.merge.open(lane)
+                self._gap(lane, "no child of it was listed in all the time that the service holds records")
+            else:
+                lane.ended_us = max(lane.ended_us, service_us)  # until now no child was listed
 
     def _gap(self, lane: Lane, reason: str) -> None:
         lane.gap = reason

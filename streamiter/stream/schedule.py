@@ -21,6 +21,7 @@ class Schedule:
         self._poll_us = poll_us
         self._lateness_us = lateness_us
         self._due: dict[str, int] = {}
+        self._postponed: set[str] = set()
         self._order: SortedList[tuple[int, str]] = SortedList()
         self._pause_us: dict[str, int] = {}
         self._answered_us: dict[str, int] = {}
@@ -53,8 +54,14 @@ class Schedule:
         self._due[shard_id] = due_us
         self._order.add((due_us, shard_id))
 
+    def postpone(self, shard_id: str, due_us: int) -> None:
+        """A call for the lane failed: it is not to be asked before this moment, whoever waits for it."""
+        self.at(shard_id, due_us)
+        self._postponed.add(shard_id)
+
     def drop(self, shard_id: str) -> None:
         """The lane is not to be asked: it is under way, ended, or stands before a gap."""
+        self._postponed.discard(shard_id)
         due_us = self._due.pop(shard_id, None)
         if due_us is not None:
             self._order.remove((due_us, shard_id))
@@ -68,7 +75,7 @@ class Schedule:
         for shard_id in merge.holders(held_us):
             lane = lanes.get(shard_id)
             due_us = self._due.get(shard_id)
-            if lane is None or due_us is None or not lane.is_at_tip:
+            if lane is None or due_us is None or not lane.is_at_tip or shard_id in self._postponed:
                 continue
             asked_us = self._answered_us[shard_id]
             missing_us = needed_us - lane.service_us - (now_us - asked_us)
@@ -78,9 +85,10 @@ class Schedule:
             if soon_us < due_us:
                 self.at(shard_id, soon_us)
 
-    def waiting(self) -> list[str]:
-        """The lanes that wait for their turn."""
-        return list(self._due)
+    def hasten(self, now_us: int) -> None:
+        """All lanes fall due, but for those whose calls failed of late."""
+        for shard_id in [shard_id for shard_id in self._due if shard_id not in self._postponed]:
+            self.at(shard_id, now_us)
 
     def asked(self, shard_id: str) -> None:
         """A call for the lane is under way."""

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from botocore.config import Config
 
 from streamiter import DynamoDBStreams, Stream
 from streamiter.testing import Simulator, Table
@@ -27,7 +28,7 @@ def open_stream(sim: Simulator) -> Iterator[Open]:
 
         def opened(position: Any = "trim_horizon", *, table: Table = sim, arn: str | None = None, **options: Any) -> Stream:
             options.setdefault("clock", sim.clock)
-            source = DynamoDBStreams(arn or table.stream_arn, client=sim.client())
+            source = DynamoDBStreams(arn or table.stream_arn, client=sim.client(config=Config(max_pool_connections=64)))
             return closing.enter_context(Stream(source, position, **options))
 
         yield opened

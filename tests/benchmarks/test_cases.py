@@ -1,0 +1,124 @@
+"""Every benchmark runs, at a smoke size: that the sides read the same records is checked in each of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from benchmarks import __main__ as bench
+from benchmarks import environment
+from benchmarks.__main__ import ASKED_FOR, CASES, main
+from benchmarks.measure import Comparison, Reading, Scale, check_same
+from benchmarks.results import Report, Result, Row, load
+from benchmarks.sides import Outcome
+
+WITHOUT_BLOOP = {"images", "to_arrow", "memory", "lanes", "growth", "server"}
+SMOKE = Scale(1, is_smoke=True)
+
+
+@pytest.fixture(scope="session")
+def bloop():
+    try:
+        environment.bloop_python()
+    except subprocess.CalledProcessError:
+        pytest.skip("Bloop could not be installed: is there a network?")
+
+
+def check_smoke(case: str) -> Result:
+    result: Result = bench.module_of(case).run(SMOKE)
+    assert result.measured
+    assert all(ratio > 0 for row in result.rows for ratio in row.ratios)
+    assert "streamiter" in result.versions or case == "server"
+    return result
+
+
+@pytest.mark.parametrize("case", sorted(WITHOUT_BLOOP))
+def test_case(case):
+    check_smoke(case)
+
+
+@pytest.mark.parametrize("case", sorted(CASES.keys() - WITHOUT_BLOOP - ASKED_FOR))
+def test_case_beside_bloop(case, bloop):
+    assert "bloop" in check_smoke(case).versions
+
+
+def test_an_idle_stream_asks_each_shard_once_a_second(bloop):
+    told = check_smoke("idle").measured
+    assert told["settled"]["GetRecords"] <= told["shards"] * told["seconds"] * 1.5
+
+
+def test_sides_that_read_different_records_are_found_out():
+    class Liar:
+        def __init__(self, name, value):
+            self.name, self.value = name, value
+
+        def do(self, *_arguments, **_options):
+            return Outcome(self.value, 0.0, 0.0)
+
+    def reading(name: str, action: str, value: list) -> Reading:
+        liar: Any = Liar(name, value)
+        server: Any = None
+        return Reading(liar, action, server, 1, 5, {})
+
+    with pytest.raises(AssertionError, match="not read the same"):
+        check_same([reading("one", "check", [5, "a"]), reading("other", "check", [5, "b"])], images=False)
+    with pytest.raises(AssertionError, match="read 4 of 5"):
+        reading("short", "envelopes", [4]).do()
+
+
+def test_a_ratio_is_of_neighbours_in_time():
+    halves = (Outcome([1], 1.0, 0.5), Outcome([1], 3.0, 0.5))
+    row = Comparison([halves], [Outcome([1], 20.0, 5.0)]).row("work", "peer", 12)
+    assert (row.ratios, row.by_cpu, row.is_met) == ([10.0], [10.0], False)
+
+
+def result_of(case: str) -> Result:
+    return Result([Row(case, "its peer", [2.0, 3.0, 2.5], 2.0, by_cpu=[2.4, 2.5, 2.6])], {"calls": 7})
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    class Module:
+        TITLE = "a case"
+
+        @staticmethod
+        def run(scale):
+            return result_of("work")
+
+    monkeypatch.setattr(bench, "module_of", lambda _: Module)
+
+
+def test_the_command_prints_a_table_writes_json_and_draws(tried, tmp_path, capsys):
+    assert main(["memory", "idle", "--runs", "3", "--results", str(tmp_path)]) == 0
+    table = capsys.readouterr().out
+    assert "≥ 2.0x" in table
+    assert "2.5x" in table
+    assert "2.0x – 3.0x" in table
+    assert "measured on" in table
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["idle.json", "memory.json", "performance.png"]
+    told = json.loads((tmp_path / "idle.json").read_text())
+    assert told["runs"] == 3
+    assert told["machine"]["cores"] >= 1
+    assert told["result"]["rows"][0] | {"median": 2.5, "is_met": True} == told["result"]["rows"][0]
+    assert (tmp_path / "performance.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_results_are_read_back_as_they_were_written(tmp_path):
+    report = Report("idle", "title", "2026-01-15T12:00:00+00:00", 5, False, {"cores": 2}, result_of("idle"))
+    report.save(tmp_path)
+    assert load(tmp_path, ["idle", "never_run"]) == {"idle": report}
+
+
+def test_an_unknown_name_is_told(capsys):
+    with pytest.raises(SystemExit):
+        main(["idel"])
+    assert "there is no benchmark 'idel'" in capsys.readouterr().err
+
+
+def test_a_smoke_run_leaves_the_kept_results_alone(tried, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "PLACE", tmp_path / "kept")
+    main(["idle", "--smoke"])
+    assert not (tmp_path / "kept").exists()

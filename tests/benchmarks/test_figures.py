@@ -1,0 +1,76 @@
+"""The figures in the docs are those of the results."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks import figures, table
+from benchmarks.__main__ import CASES
+from benchmarks.canned.process import ROOT
+from benchmarks.price import price
+from benchmarks.results import PLACE, Report, Result, Row, load
+
+
+@pytest.fixture
+def reports():
+    rows = [
+        Row("work", "peer", [12.0, 13.0, 14.0], 12.5),
+        Row("idle", "calls", [1 / 44], 1 / 10, is_at_most=True),
+    ]
+    measured = {"rates": {"roomy": {"1000": {"per_second": 123_456.0}}}}
+    return {"lanes": Report("lanes", "title", "2026-01-15T12:00:00", 3, False, {}, Result(rows, measured))}
+
+
+def test_a_figure_is_put_in(reports):
+    page = "so <!--= lanes/measured/rates/roomy/1000/per_second about -->7<!--/--> records"
+    filled = figures.fill(page, reports)
+    assert filled == "so <!--= lanes/measured/rates/roomy/1000/per_second about -->120,000<!--/--> records"
+    assert figures.fill(filled, reports) == filled
+
+
+def test_a_table_is_put_in(reports):
+    filled = figures.fill("<!--= table lanes --><!--/-->", reports)
+    assert "| work | peer | ≥ 12.5x | 13.0x | 12.0x – 14.0x |  | met |" in filled
+    assert "| idle | calls | ≤ 1/10 | 1/44 | a count |  | met |" in filled
+
+
+def test_a_case_that_was_never_measured_leaves_the_page_as_it_is(reports):
+    page = "<!--= idle/rows/0/median ratio -->3x<!--/-->"
+    assert figures.fill(page, reports) == page
+
+
+def test_a_figure_that_is_not_there_is_an_error(reports):
+    with pytest.raises(KeyError):
+        figures.fill("<!--= lanes/measured/rats count --><!--/-->", reports)
+
+
+@pytest.mark.parametrize("name", figures.PAGES)
+def test_the_pages_show_the_results_that_are_kept(name):
+    page = ROOT / name
+    text = page.read_text("utf-8") if page.exists() else ""
+    assert figures.fill(text, load(PLACE, CASES)) == text, "./dev bench fills the figures in"
+
+
+def test_no_figure_of_the_performance_page_stands_outside_its_marks():
+    text = (ROOT / "docs/performance.md").read_text("utf-8")
+    bare = re.sub(r"<!--=.*?<!--/-->|`[^`]*`|```.*?```", "", text, flags=re.DOTALL)
+    assert not re.findall(r"\d[\d,.]*(?:x|k/s| records/s)\b", bare)
+
+
+def test_ratios_read_like_ratios():
+    assert [table.times(ratio) for ratio in (0.023, 0.25, 1.5, 13.14, 123.4)] == [
+        "1/43",
+        "0.25x",
+        "1.50x",
+        "13.1x",
+        "123.4x",
+    ]
+
+
+def test_the_price_of_polling_once_a_second():
+    told = price(6_000, 100, 60)
+    assert told["calls"] == 86_400
+    assert round(told["dollars"], 5) == 0.01728
+    assert round(told["free_shards"], 2) == 0.96

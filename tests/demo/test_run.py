@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+
+import pytest
+
+from tests.demo.running import ROOT, command, environment, processes_of, started
+
+CLOSING = r"✓ (\d+) records: nothing lost, nothing twice, same order as without the kill"
+
+
+def run(folder, *arguments, **more):
+    return subprocess.run(
+        command("--fast", *arguments), cwd=ROOT, env=environment(folder, **more), capture_output=True, timeout=100
+    )
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """One run, for all that is to be said about it."""
+    folder = tmp_path_factory.mktemp("demo")
+    ended = run(folder)
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert not list(folder.iterdir()), "files are left behind"
+    assert not processes_of(folder), "processes are left behind"
+    assert ended.stderr == b""
+    return ended.stdout.decode()
+
+
+def rows(text):
+    """The rows of digits: by their label, the shards that the records are of, with where the row begins."""
+    found = re.findall(r"^  (reader|resumed|unkilled) +(\d+)", text, re.MULTILINE)
+    return dict(found)
+
+
+def test_it_ends_with_a_comparison_that_its_rows_bear_out(done):
+    closing = re.fullmatch(CLOSING, done.splitlines()[-1])
+    assert closing
+    row = rows(done)
+    assert row["reader"] + row["resumed"] == row["unkilled"]
+    assert len(row["unkilled"]) == int(closing[1])
+
+
+def test_the_kill_falls_in_the_middle(done):
+    row = rows(done)
+    assert len(row["reader"]) > 5
+    assert len(row["resumed"]) > 5
+    assert "kill -9" in done
+
+
+def test_each_record_stands_in_the_column_of_its_shard(done):
+    columns: dict[str, int] = {}
+    drawn = 0
+    for line in done.splitlines():
+        graph = line[2:14]
+        columns |= (
+            {shard: graph.index(shard) for shard in re.findall(r"S\d", graph)} if line[:3].isspace() is False else {}
+        )
+        record = re.match(r"  .{12}\d\d:\d\d:\d\d  (S\d)  (INSERT|MODIFY|REMOVE)", line)
+        if record:
+            drawn += 1
+            assert graph.index("●") == columns[record[1]], line
+    assert drawn > 20
+
+
+def test_it_shows_lineage_hold_back_token_and_kill(done):
+    for told in (
+        "S2 => {S3, S4}; S1\n",
+        "S2 => {S3, S4}; S1 => S5; S4 => {S6, S7}\n",
+        "S1 rolled over into S5",
+        "S4 was split into S6 and S7",
+        "just written, and held back: ",
+        " bytes of JSON",
+        "while it is dead: 11 more changes, and S3 was split into S8 and S9",
+    ):
+        assert told in done
+
+
+def test_nothing_in_it_steers_a_terminal_and_all_of_it_fits(done):
+    assert "\\x1b[2Jmallory" in done
+    assert all(character.isprintable() or character == "\n" for character in done)
+    assert max(map(len, done.splitlines())) <= 80
+
+
+def test_a_seed_gives_other_changes_and_an_output_without_our_signs_plainer_ones(done, tmp_path):
+    ended = run(tmp_path, "--seed", "8", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ended.returncode == 0
+    plain = ended.stdout.decode("ascii")
+    lines = plain.splitlines()
+    assert re.fullmatch(CLOSING.replace("✓", "ok"), lines[-1])
+    assert any(re.match(r"  \*  \|  ", line) for line in lines)
+    assert "\\u" not in plain
+    assert rows(plain)["unkilled"] != rows(done)["unkilled"]
+
+
+# -- on a terminal
+
+
+def on_a_terminal(folder, **more):
+    ours, theirs = pty.openpty()
+    with started(folder, stdout=theirs, **more) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # The other side is closed.
+            pass
+        os.close(ours)
+        assert process.wait(60) == 0
+    return shown.decode()
+
+
+def test_a_terminal_gets_colours_and_nothing_else(tmp_path):
+    shown = on_a_terminal(tmp_path)
+    assert "\x1b[1;32m✓" in shown
+    assert set(re.findall(r"\x1b(?!\[[\d;]+m)..", shown)) == set()
+
+
+def test_no_color_means_none_and_a_run_is_like_the_other(done, tmp_path):
+    shown = on_a_terminal(tmp_path, NO_COLOR="1")
+    assert "\x1b" not in shown
+    chance = re.compile(r"127\.0\.0\.1:\d+|^  (reader|resumed) .*$|\r", re.MULTILINE)  # ... and where the kill falls
+    assert chance.sub("", shown) == chance.sub("", done)
+
+
+# -- ends before its time
+
+
+def read_until(process, text):
+    seen = b""
+    while text not in seen:
+        piece = os.read(process.stdout.fileno(), 1)
+        assert piece, seen.decode()
+        seen += piece
+
+
+@pytest.mark.parametrize(
+    "place, number, code",
+    [
+        (b"A table", signal.SIGINT, 130),
+        (b"09:00:0", signal.SIGINT, 130),
+        (b"reader    ", signal.SIGINT, 130),
+        (b"resumed  ", signal.SIGINT, 130),
+        (b"resumed  ", signal.SIGTERM, 143),
+    ],
+)
+def test_a_signal_ends_it_quietly_wherever_it_stands(place, number, code, tmp_path):
+    with started(tmp_path) as process:
+        read_until(process, place)
+        process.send_signal(number)
+        _, complaint = process.communicate(timeout=60)
+    assert complaint == b""
+    assert process.returncode == code
+    assert not list(tmp_path.iterdir())
+    assert not processes_of(tmp_path)
+
+
+@pytest.mark.parametrize("lines", [0, 30])
+def test_a_reader_who_has_seen_enough_ends_it_quietly(lines, tmp_path):
+    with started(tmp_path) as process:
+        for _ in range(lines):
+            process.stdout.readline()
+        process.stdout.close()
+        complaint = process.stderr.read()
+        assert process.wait(60) == 128 + signal.SIGPIPE
+    assert complaint == b""
+    assert not list(tmp_path.iterdir())
+    assert not processes_of(tmp_path)
+
+
+def test_help_names_the_options_and_hides_the_inner_one(tmp_path):
+    told = run(tmp_path, "--help").stdout.decode()
+    assert "--fast" in told
+    assert "--seed" in told
+    assert "--read" not in told
+
+
+def test_a_wrong_option_is_refused(tmp_path):
+    ended = run(tmp_path, "--seed", "many")
+    assert ended.returncode == 2
+    assert b"--seed" in ended.stderr
