@@ -24,8 +24,8 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "count": lambda number: f"{number:,.0f}",
     "about": lambda number: f"{float(f'{number:.2g}'):,.0f}",  # two figures: more would not be the same tomorrow
     "dollars": lambda number: f"${number:.2f}" if number >= 0.1 else f"${number:.4f}",
+    "cents": lambda number: f"${number:.2f}",
     "tenths": lambda number: f"{number:.1f}",
-    "percent": lambda number: f"{100 * number:.0f} %",
     "mib": lambda number: f"{number / 2**20:,.0f} MiB",
     "text": str,
     "day": lambda moment: str(moment)[:10],

@@ -71,10 +71,8 @@ class Comparison:
 
 
 def compare(ours: Reading, peers: Iterable[Reading], runs: int) -> list[Comparison]:
-    """Each peer against ours, in turns; a first reading of each side warms it up and is not counted."""
+    """Each peer against ours, in turns. Read once before, so that all is warm: `check_same` does."""
     peers = list(peers)
-    for reading in (ours, *peers):
-        reading.do()
     found = [Comparison() for _ in peers]
     for _ in range(runs):
         for comparison, peer in zip(found, peers, strict=True):

@@ -1,7 +1,7 @@
 """Tokens: where reading of a whole stream stands, as a small JSON-friendly dict.
 
     {"streamiter": 1, "stream": "arn:...", "clock": 42, "high": [time, greatest, depth, shard, number, since],
-     "lanes": [{"shard": "S1", "parents": ["S0"], "rank": ["S1", 1], "place": ["100000000017", 0], "floor": 1700000000000000}]}
+     "lanes": [{"shard": "S1", "parents": ["S0"], "depth": 1, "place": ["100000000017", 0], "floor": 1700000000000000}]}
 
 The lanes are the shards being read, their finished parents, and finished shards without children. A shard that is
 listed and is neither among the lanes nor an ancestor of one is unread (law 8). Times are microseconds of service time.
@@ -26,7 +26,8 @@ class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
     shard: str
     parents: tuple[str, ...] = ()
-    rank: tuple[str, int] | None = None  # greatest id and depth; None: as the listing says
+    depth: int | None = None  # of its rank; None: as the listing says
+    greatest: str | None = None  # the greatest id of its rank, where that is not its own
     place: tuple[str, int] | None = None  # of the last record returned
     floor: int | None = None  # order time of the last record returned of this shard, or of its ancestors
     unresolved: bool = False  # the ancestors still listed may raise the floor: only Spark leaves it so
@@ -36,6 +37,11 @@ class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     latest: bool = False  # starts at the end of its first listing: from Bloop's tokens alone
     ended: int | None = None  # when its end was seen
     childless: bool = False  # ended, and listing after listing showed no child
+
+    @property
+    def rank(self) -> Rank | None:
+        """Where it stands when order times tie; None where only the listing can say."""
+        return None if self.depth is None else Rank(self.greatest or self.shard, self.depth, self.shard)
 
     @property
     def position(self) -> Position:
@@ -65,7 +71,7 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         """The token as its user sees it."""
         token: dict[str, Any] = msgspec.to_builtins(self)
         for lane in token.get("lanes", ()):
-            for name in ("parents", "rank", "place"):
+            for name in ("parents", "place"):
                 if name in lane:
                     lane[name] = list(lane[name])
         for name in ("lanes", "high"):
@@ -121,8 +127,8 @@ def _check_token(token: Token) -> None:
         seen.add(lane.shard)
         if lane.shard in lane.parents or not all(map(_is_shard_id, lane.parents)):
             raise InvalidToken("a parent must be another shard's id", where=f"{where}.parents")
-        if lane.rank is not None and lane.rank[1] < 0:
-            raise InvalidToken("a depth cannot be negative", where=f"{where}.rank[1]")
+        if lane.depth is not None and lane.depth < 0:
+            raise InvalidToken("a depth cannot be negative", where=f"{where}.depth")
         if lane.place is not None:
             _check_number(lane.place[0], f"{where}.place[0]")
             if lane.place[1] < 0:

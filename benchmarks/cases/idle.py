@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.canned.process import canned
 from benchmarks.measure import Scale, start, versions
-from benchmarks.price import price
+from benchmarks.price import DOLLARS_PER_CALL, FREE_CALLS_A_MONTH, price
 from benchmarks.results import Result, Row
 
 TITLE = "idle: 100 open shards, next every 20 ms of clock for 60 s"
@@ -30,7 +30,7 @@ def run(scale: Scale) -> Result:
             assert polled == {"ticks": ticks, "numbers": []}
             calls[name] = server.control(reset=True)["calls"]
         # What it costs once it has settled: the same again.
-        sides["streamiter"].do("poll", server, shards, ticks=ticks, tick_seconds=TICK_SECONDS)
+        watched = sides["streamiter"].do("poll", server, shards, ticks=ticks, tick_seconds=TICK_SECONDS)
         settled = server.control(reset=True)["calls"]
         seconds = ticks * TICK_SECONDS
         a_day = {
@@ -41,6 +41,14 @@ def run(scale: Scale) -> Result:
         ratio = sum(calls["streamiter"].values()) / sum(calls["bloop"].values())
         return Result(
             [Row(TITLE, "Bloop's calls", [ratio], 1 / 10, is_at_most=True)],
-            {"shards": shards, "seconds": seconds, "calls": calls, "settled": settled, "per_shard_and_day": a_day},
+            {
+                "shards": shards,
+                "seconds": seconds,
+                "calls": calls,
+                "settled": settled,
+                "cpu_milliseconds_per_call": 1000 * watched.cpu_seconds / sum(settled.values()),
+                "per_shard_and_day": a_day,
+                "price": {"dollars": 100_000 * DOLLARS_PER_CALL, "free_calls": FREE_CALLS_A_MONTH},
+            },
             versions(sides),
         )

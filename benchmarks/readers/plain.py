@@ -30,6 +30,8 @@ def pages(task: Task) -> Iterator[list[dict[str, Any]]]:
         )["ShardIterator"]
         while iterator and read < task.records:
             response = streams.get_records(ShardIterator=iterator)
+            if not response["Records"]:
+                break  # It is caught up with this shard.
             read += len(response["Records"])
             yield response["Records"]
             iterator = response.get("NextShardIterator")

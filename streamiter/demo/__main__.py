@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _stop_on_signals()
     try:
         options = _parser().parse_args(arguments)
-        return _read(*options.read) if options.read else _show(seed=options.seed, fast=options.fast)
+        return read(*options.read) if options.read else show(seed=options.seed, fast=options.fast)
     except KeyboardInterrupt:
         if sys.stdout is not None and sys.stdout.isatty():
             print()  # below the ^C that the terminal shows
@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
 
 
-def _show(*, seed: int, fast: bool) -> int:
+def show(*, seed: int, fast: bool) -> int:
+    """The demo itself."""
     # Here, and not above: it takes half a second, and a Ctrl-C in it is to end as quietly as any other.
     from pathlib import Path
     from tempfile import TemporaryDirectory
@@ -41,7 +42,8 @@ def _show(*, seed: int, fast: bool) -> int:
     return 0 if is_good else 1
 
 
-def _read(url: str, arn: str, file: str) -> int:
+def read(url: str, arn: str, file: str) -> int:
+    """The reader that the demo kills and resumes."""
     from streamiter import StreamiterError
     from streamiter.demo.reader import read_on
 

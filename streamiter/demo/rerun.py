@@ -11,7 +11,7 @@ from streamiter.demo.reader import load, reading
 from streamiter.demo.screen import MARGIN, Screen, Span
 from streamiter.testing import Simulator
 
-PAUSE = 0.01  # seconds a record, for whoever looks on
+PAUSE = 0.008  # seconds a record, for whoever looks on
 LABEL = 10  # characters
 
 

@@ -19,7 +19,7 @@ from streamiter.demo.words import listed, succession, token_lanes
 from streamiter.testing import ManualClock, Simulator
 
 NINE = 1_749_978_000.0  # 2025-06-15T09:00:00Z, when the reading begins
-PAUSE = 0.3  # seconds a scene, for whoever looks on
+PAUSE = 0.25  # seconds a scene, for whoever looks on
 
 
 class Show:
@@ -43,7 +43,7 @@ class Show:
                 self._show_token(stream.token)
                 self._show_kill(watch)
                 watch.read_held()
-            return self._show_comparison(watch.read)
+            return self._show_comparison(watch.read, _listed(source))
 
     # -- scenes
 
@@ -67,6 +67,7 @@ class Show:
     def _show_merge(self, watch: Watch, source: DynamoDBStreams) -> None:
         """Reads what is there, then on, while the table goes on and its shards roll over and split."""
         self._title("One order out of them all, as it happens")
+        watch.show_roots(_listed(source).roots())
         watch.show_held()
         watch.say(Span("all that was there is read; from here on the table goes on", "dim"))
         self._sim.clock.advance(1)
@@ -97,20 +98,20 @@ class Show:
         self._title("Killed and resumed")
         self._say(Span("another process reads it all over HTTP, and saves its token with each record", "dim"))
         self._say(Span("(a digit is a record: the number of its shard)", "dim"))
-        before_split = 1 + max(place for place, (shard, _) in enumerate(watch.read) if shard == "S4")
-        self._rerun.run_and_kill(before_split, hanging="S7")
+        last_of_s4 = max(place for place, (shard, _) in enumerate(watch.read) if shard == "S4")
+        self._rerun.run_and_kill(last_of_s4 + 1, hanging="S7")
+        before = len(self._sim.history)
         self._orders.write(4)
         self._orders.split("S3", "S8", "S9")
         self._orders.write(7)
         self._sim.clock.advance(10)
-        away = [Span("while it is dead: 11 more changes, and ", "dim"), *succession("S3", ["S8", "S9"])]
-        self._say(*away)
+        more = len(self._sim.history) - before
+        self._say(Span(f"while it is dead: {more} more changes, and ", "dim"), *succession("S3", ["S8", "S9"]))
         self._rerun.resume()
 
-    def _show_comparison(self, unkilled: list[Name]) -> bool:
+    def _show_comparison(self, unkilled: list[Name], lineage: Lineage) -> bool:
         """What the killed reader saved, against what was written, in the order that the law gives it."""
-        shards = {record.shard_id for record in self._sim.history}
-        due = lawful_order(self._sim.history, {shard: self._sim.shard(shard).parent_id for shard in shards})
+        due = lawful_order(self._sim.history, {shard: next(iter(lineage[shard].parents), None) for shard in lineage})
         read = self._rerun.saved
         self._rerun.show("unkilled", unkilled)
         self._rest()

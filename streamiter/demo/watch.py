@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from streamiter import ChangeRecord, Lineage, Record, Source, Stream
 from streamiter.demo.graph import Graph
@@ -11,7 +11,7 @@ from streamiter.demo.screen import MARGIN, Screen, Span
 from streamiter.demo.words import record_line, succession
 from streamiter.testing import WrittenRecord
 
-PAUSE = 0.04  # seconds a record, for whoever looks on
+PAUSE = 0.035  # seconds a record, for whoever looks on
 COLUMNS = 4  # shards side by side, at most
 
 
@@ -25,6 +25,11 @@ class Watch:
         self._stream = stream
         self._graph = Graph(COLUMNS)
         self._has_told_wait = False
+
+    def show_roots(self, shards: Sequence[str]) -> None:
+        """Shards without parents get their columns."""
+        self._graph.open(shards)
+        self._line(self._graph.head(shards), [])
 
     def show_held(self) -> None:
         """All that the service holds by now."""
@@ -63,9 +68,7 @@ class Watch:
         """A shard's first record: its line of descent, as far as it is not drawn yet."""
         parents = lineage.parents(shard)
         if not parents:
-            roots = [root for root in lineage.roots() if root not in self._graph]
-            self._graph.open(roots)
-            self._line(self._graph.head(roots), [])
+            self.show_roots([shard])
             return
         if parents[0] not in self._graph:
             self._show_arrival(parents[0], lineage)
@@ -84,7 +87,7 @@ class Watch:
         self._line(self._graph.node(shard, "○"), why)
 
     def _line(self, graph: Iterable[Span], words: Iterable[Span]) -> None:
-        self._screen.line([MARGIN, *graph, *words], pause=PAUSE)
+        self._screen.line([MARGIN, *graph, Span(" "), *words], pause=PAUSE)
 
 
 def name_of(record: Record) -> Name:

@@ -30,7 +30,7 @@ class Lane:
         "_empties", "_is_at_tip", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us",
         "ended_us", "gap", "given", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
         "place", "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
-        "unresolved",
+        "unresolved", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +59,7 @@ class Lane:
         self.childless = False  # ended, and listing after listing showed no child
         self.latest = False
         self.unresolved = False
+        self.was_finished = False  # before a resume
         self.idle_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
         self.service_us = NEVER  # service time of the last page
@@ -238,6 +239,11 @@ class Lane:
     def was_read(self) -> bool:
         """Whether a record of the shard, or of an ancestor, was returned (law 5)."""
         return self.emitted_us is not None
+
+    @property
+    def was_returned(self) -> bool:
+        """Whether a record of the shard itself was returned, or, before a resume, its end."""
+        return self.place is not None or self.given > 0 or self.was_finished
 
     @property
     def waiting_bytes(self) -> float:

@@ -270,9 +270,9 @@ class Driver:
         if fetched.error is not None:
             self._take_error(job, fetched.error)
         elif fetched.page is not None:
-            self._take_page(job.shard_id, fetched.page)
+            self._take_page(job.shard_id, fetched.page, opened="open_iterator" in fetched.calls)
 
-    def _take_page(self, shard_id: str, page: Page) -> None:
+    def _take_page(self, shard_id: str, page: Page, *, opened: bool) -> None:
         self.pages += 1
         self._faults.pop(shard_id, None)
         if page.records:
@@ -289,6 +289,7 @@ class Driver:
             ended=ended,
             caught_up=page.caught_up,
             size_bytes=page.size_bytes,
+            opened=opened,
         )
         if not goes_on:
             self._cursors.pop(shard_id, None)

@@ -57,6 +57,7 @@ class Reading:
         self._probes = Probes(self.lineage, self.schedule)
         self._refuses_time = False
         self._gapped: set[str] = set()
+        self._named = frozenset(lane.shard for lane in token.lanes)
         self._asleep: set[str] = set()  # lanes of the token that may not be read yet
         self._unread: set[str] = set()
         self._unsure: set[str] = set()  # of these it is not clear yet what they follow: nothing may come out
@@ -101,7 +102,8 @@ class Reading:
                 if shard.id in self.merge:
                     self.merge.update(lane)
         if news:
-            above = self.lineage.ancestors(*self.lanes, *self.read) - self.lanes.keys()
+            # What is above the token's lanes was read before it. A parent that turns up above another lane was not.
+            above = self.lineage.ancestors(*self._named) - self.lanes.keys()
             self.read |= above
             self._passed |= above
             self._unread -= above
@@ -120,12 +122,19 @@ class Reading:
         ended: bool = False,
         caught_up: bool | None = None,
         size_bytes: int = 0,
+        opened: bool = False,
     ) -> bool:
-        """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew."""
+        """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew.
+
+        `opened`: the shard was opened for this page; only now does the service's clock tell whether that hid a gap.
+        """
         self._see_time(service_us)
         if shard_id in self._probes:
             return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
+        if opened and shard_id not in self._ghosts and self._is_stale(lane.fetch_position):
+            self._gap(lane, "its start is older than what the service holds")
+            return False
         lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes)
         if shard_id in self._ghosts:
             lane.discard()
@@ -339,7 +348,7 @@ class Reading:
         self.lineage.add(Shard(entry.shard, entry.parents))
         self.lanes[entry.shard] = lane
         if entry.rank is not None:
-            self.lineage.fix_rank(entry.shard, lane.rank)
+            self.lineage.fix_rank(entry.shard, entry.rank)
         if not lane.ended:
             self._asleep.add(entry.shard)
             return
@@ -434,7 +443,7 @@ class Reading:
 
     def _is_linked(self, shard_id: str) -> bool:
         above = self.lineage.ancestors(shard_id)
-        return not above.isdisjoint(self.lanes) or not above.isdisjoint(self.read)
+        return not above.isdisjoint(self._named) or not above.isdisjoint(self.lineage.ancestors(*self._named))
 
     # -- seeking without AT_TIMESTAMP
 

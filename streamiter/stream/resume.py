@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from streamiter.clock import floor_second
 from streamiter.lineage import Lineage
@@ -25,7 +26,7 @@ def token_at_latest(stream: str, shards: Iterable[Shard], service_us: int, laten
     for shard_id in lineage.leaves():
         rank = lineage.rank(shard_id)
         parents = lineage[shard_id].parents
-        lanes.append(TokenLane(shard_id, parents, rank=(rank.greatest, rank.depth), time=start_us, opened=service_us))
+        lanes.append(TokenLane(shard_id, parents, **_rank(rank), time=start_us, opened=service_us))
     return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), fresh=not lanes)
 
 
@@ -36,7 +37,7 @@ def latest_us(service_us: int, lateness_us: int | None) -> int:
 
 def restore_lane(entry: TokenLane, start_us: int | None, lateness_us: int) -> Lane:
     """The lane that a token's entry describes."""
-    rank = Rank(*(entry.rank or (entry.shard, 0)), entry.shard)
+    rank = entry.rank or Rank(entry.shard, 0, entry.shard)
     is_unread = entry.floor is None and entry.place is None
     lane = Lane(
         entry.shard,
@@ -48,6 +49,7 @@ def restore_lane(entry: TokenLane, start_us: int | None, lateness_us: int) -> La
     )
     lane.idle_us = entry.time
     lane.ended_us = entry.ended
+    lane.was_finished = entry.ended is not None
     lane.childless = entry.childless
     lane.latest = entry.latest
     lane.unresolved = entry.unresolved
@@ -61,16 +63,18 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
     their floor), and what is finished without a child among them. The rest follows from the lineage.
     """
     open_ids = [shard_id for shard_id, lane in lanes.items() if not lane.is_drained]
-    # Below a shard that is not returned whole, all is just unread, also what was read to its end already. Only a token of
-    # Bloop's puts a place there.
+    # Below a shard that is not returned whole, all is just unread, also what was read to its end already; but for what
+    # was returned before that shard turned up, or, in a token of Bloop's, before it was done.
     below = lineage.descendants(*open_ids)
-    named = [shard_id for shard_id in open_ids if shard_id not in below or lanes[shard_id].place is not None]
-    finished = [shard_id for shard_id, lane in lanes.items() if lane.is_drained and shard_id not in below]
-    passed = lineage.ancestors(*named, *finished)
-    parents = {parent for shard_id in named for parent in lineage.parents(shard_id)}
+    counted = [shard_id for shard_id, lane in lanes.items() if shard_id not in below or lane.was_returned]
+    named = [shard_id for shard_id in counted if not lanes[shard_id].is_drained]
+    finished = [shard_id for shard_id in counted if lanes[shard_id].is_drained]
+    passed = lineage.ancestors(*counted)
+    needed = {parent for shard_id in named for parent in lineage.parents(shard_id)}
     # One of two parents may be done long before the other: their child is unread, and will need the floors of both.
-    parents |= {shard_id for shard_id in finished if any(child not in lanes for child in lineage.children(shard_id))}
-    finished = [shard_id for shard_id in finished if shard_id in parents or shard_id not in passed]
+    known = {*counted, *passed}
+    needed |= {shard_id for shard_id in finished if not known.issuperset(lineage.children(shard_id))}
+    finished = [shard_id for shard_id in finished if shard_id in needed or shard_id not in passed]
     high = merge.high
     return Token(
         VERSION,
@@ -90,8 +94,8 @@ def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
     return TokenLane(
         lane.shard_id,
         parents,
-        rank=(lane.rank.greatest, lane.rank.depth),
-        place=None if place is None else (str(place.number), place.since),
+        **_rank(lane.rank),
+        place=None if place is None or is_done else (str(place.number), place.since),
         floor=lane.emitted_us,
         unresolved=lane.unresolved,
         opened=None if is_done or place is not None else lane.opened_us,
@@ -101,3 +105,7 @@ def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
         ended=lane.ended_us if is_done else None,
         childless=lane.childless and is_done,
     )
+
+
+def _rank(rank: Rank) -> dict[str, Any]:
+    return {"depth": rank.depth, "greatest": None if rank.greatest == rank.shard_id else rank.greatest}

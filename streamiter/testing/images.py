@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
+
+from streamiter.source.images import decode_image
+
+_EXACT = Context(prec=60)  # more than the 38 digits that the service knows
 
 Image = Mapping[str, Any]
 TypedImage = dict[str, dict[str, Any]]
@@ -34,6 +39,90 @@ def typed(value: Any) -> dict[str, Any]:
     if isinstance(value, Sequence):
         return {"L": [typed(element) for element in value]}
     raise TypeError(f"DynamoDB has no type for {type(value).__name__}")
+
+
+def normal_image(image: TypedImage) -> TypedImage:
+    """A typed image as the service gives it back: numbers without needless zeros, as plain digits."""
+    return {name: _normal(value) for name, value in image.items()}
+
+
+def is_same(one: TypedImage | None, other: TypedImage | None) -> bool:
+    """Whether two normal images say the same; sets have no order."""
+    if one is None or other is None or one.keys() != other.keys():
+        return one is other
+    return all(_is_same_value(value, other[name]) for name, value in one.items())
+
+
+def size_of(image: TypedImage) -> int:
+    """The bytes of a typed image, by the service's own way to count them."""
+    return sum(len(name.encode()) + _size(value) for name, value in image.items())
+
+
+def plain_image(image: TypedImage) -> dict[str, Any]:
+    """A typed image as plain Python values."""
+    return decode_image(image) or {}
+
+
+def _normal(value: dict[str, Any]) -> dict[str, Any]:
+    [(kind, inner)] = value.items()
+    if kind == "N":
+        return {"N": plain_digits(inner)}
+    if kind == "NS":
+        return {"NS": list(map(plain_digits, inner))}
+    if kind == "M":
+        return {"M": normal_image(inner)}
+    if kind == "L":
+        return {"L": list(map(_normal, inner))}
+    return value
+
+
+def plain_digits(number: str) -> str:
+    """A number as the service gives it back."""
+    exact = Decimal(number)
+    return format(exact.normalize(_EXACT), "f") if exact else "0"
+
+
+def _is_same_value(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    [(kind, inner)] = one.items()
+    if kind not in other:
+        return False
+    if kind in ("SS", "NS", "BS"):
+        return set(inner) == set(other[kind])
+    if kind == "M":
+        return is_same(inner, other[kind])
+    if kind == "L":
+        return len(inner) == len(other[kind]) and all(map(_is_same_value, inner, other[kind]))
+    return bool(inner == other[kind])
+
+
+def _size(value: dict[str, Any]) -> int:
+    [(kind, inner)] = value.items()
+    if kind == "S":
+        return len(inner.encode())
+    if kind == "N":
+        return _number_size(inner)
+    if kind == "B":
+        return _binary_size(inner)
+    if kind == "SS":
+        return sum(len(element.encode()) for element in inner)
+    if kind == "NS":
+        return sum(map(_number_size, inner))
+    if kind == "BS":
+        return sum(map(_binary_size, inner))
+    if kind == "M":
+        return 3 + len(inner) + size_of(inner)
+    if kind == "L":
+        return 3 + len(inner) + sum(map(_size, inner))
+    return 1
+
+
+def _number_size(number: str) -> int:
+    digits = Decimal(number).normalize(_EXACT).as_tuple()
+    return (len(digits.digits) + 1) // 2 + 1 + digits.sign
+
+
+def _binary_size(binary: bytes | str) -> int:
+    return len(binary if isinstance(binary, bytes) else b64decode(binary))
 
 
 def _typed_set(values: set[Any] | frozenset[Any]) -> dict[str, Any]:

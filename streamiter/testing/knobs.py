@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from streamiter.clock import microseconds
 
 
 @dataclass
@@ -26,6 +28,17 @@ class Knobs:
     knows_child_filter: bool = True  # some emulators ignore ShardFilter
     ends_with_empty_page: bool = False  # the last page of a listing has no shards
 
+    # Streams of real tables, which shard by themselves; those laid out by a test stay as it laid them
+    starting_shape: str = "S0"  # their shards at first, in the notation of lineages
+    roll_after: float | None = 4 * 3600.0  # seconds after which an open shard closes and one child follows; None: never
+    split_rate: float | None = None  # records a second beyond which a shard splits; None: never
+    ttl_delay: float = 0.0  # seconds between the end of an item's time to live and its deletion
+    enabling: float = 0.0  # seconds that a stream is ENABLING
+    disabling: float = 0.0  # seconds that a stream is DISABLING
+
+    # Creation times
+    shard_skews: dict[str, float] = field(default_factory=dict)  # seconds that a shard's clock is ahead, by its name
+
     # Rates: calls a second by the service's clock; None: as many as you like
     describe_rate: float | None = None  # DescribeStream, a stream; the real one: 10
     records_rate: float | None = None  # GetRecords, a shard; the real one: 5
@@ -35,3 +48,7 @@ class Knobs:
     date: bool = True  # whether there is a Date header at all
     crc: Literal["right", "wrong", "absent"] = "right"
     latency: float | dict[str, float] = 0.0  # real seconds a call; by operation, "*" for all others
+
+    def skew_us(self, shard: str) -> int:
+        """By how much a shard's clock is ahead."""
+        return microseconds(self.shard_skews.get(shard, 0.0))

@@ -9,11 +9,11 @@ import msgspec
 from streamiter.testing.listing import ListingPage, Row
 from streamiter.testing.records import seconds_json
 from streamiter.testing.refusal import Refusal, invalid
-from streamiter.testing.service import RecordsPage, SimulatedTable
+from streamiter.testing.service import RecordsPage
 from streamiter.testing.streams import SimulatedStream
 
-STREAMS = "DynamoDBStreams_20120810."
-TABLES = "DynamoDB_20120810."
+STREAMS = "DynamoDBStreams_20120810"
+TABLES = "DynamoDB_20120810"
 CONTENT_TYPE = "application/x-amz-json-1.0"
 
 _encode = msgspec.json.Encoder().encode
@@ -62,28 +62,28 @@ class GetRecords(Request, frozen=True):
     limit: int | None = None
 
 
-class DescribeTable(Request, frozen=True):
-    table_name: str
-
-
-class ListTables(Request, frozen=True):
-    limit: int | None = None
-    exclusive_start_table_name: str | None = None
-
-
-def read(body: bytes, kind: type[_Request]) -> _Request:
-    """The request in a body; a refusal as the service words it."""
+def parse(body: bytes) -> dict[str, Any]:
+    """The JSON of a request; a refusal as the service words it."""
     try:
-        return msgspec.json.decode(body or b"{}", type=kind)
+        request = msgspec.json.decode(body or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        request = None
+    if not isinstance(request, dict):
+        raise Refusal("SerializationException", "Start of structure or map expected where not found.")
+    return request
+
+
+def read(request: dict[str, Any], kind: type[_Request]) -> _Request:
+    """A request of the service's form as ours."""
+    try:
+        return msgspec.convert(request, kind, strict=False)
     except msgspec.ValidationError as error:
         raise invalid(f"1 validation error detected: {error}") from None
-    except msgspec.DecodeError:
-        raise Refusal("SerializationException", "Start of structure or map expected where not found.") from None
 
 
 def write_refusal(refusal: Refusal) -> bytes:
     """The body of an error answer."""
-    return _encode({"__type": refusal.qualified, "message": refusal.message})
+    return _encode({"__type": refusal.qualified, "message": refusal.message, **refusal.more})
 
 
 def write_streams(streams: list[SimulatedStream], last_arn: str | None) -> bytes:
@@ -94,11 +94,11 @@ def write_streams(streams: list[SimulatedStream], last_arn: str | None) -> bytes
     return _encode({"Streams": rows} | ({"LastEvaluatedStreamArn": last_arn} if last_arn else {}))
 
 
-def write_description(stream: SimulatedStream, status: str, hash_key: str, page: ListingPage) -> bytes:
+def write_description(stream: SimulatedStream, status: str, page: ListingPage) -> bytes:
     """DescribeStream's answer."""
     description = {
         "CreationRequestDateTime": msgspec.Raw(seconds_json(stream.created_us)),
-        "KeySchema": _key_schema(hash_key),
+        "KeySchema": stream.key_schema,
         "Shards": [_shard(row) for row in page.rows],
         "StreamArn": stream.arn,
         "StreamLabel": stream.label,
@@ -120,34 +120,6 @@ def write_records(page: RecordsPage) -> bytes:
     """GetRecords' answer: the records' JSON was made when they were written."""
     follows = b"" if page.next_iterator is None else b'"NextShardIterator":%b,' % _encode(page.next_iterator)
     return b'{%b"Records":[%b]}' % (follows, b",".join([record.body for record in page.records]))
-
-
-def write_table(table: SimulatedTable, created: float) -> bytes:
-    """DescribeTable's answer."""
-    description: dict[str, Any] = {
-        "AttributeDefinitions": [{"AttributeName": table.hash_key, "AttributeType": "S"}],
-        "CreationDateTime": created,
-        "ItemCount": 0,
-        "KeySchema": _key_schema(table.hash_key),
-        "TableArn": table.arn,
-        "TableName": table.name,
-        "TableSizeBytes": 0,
-        "TableStatus": "ACTIVE",
-    }
-    if table.streams:
-        description |= {"LatestStreamArn": table.latest.arn, "LatestStreamLabel": table.latest.label}
-        if not table.latest.is_disabled:
-            description["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.latest.view}
-    return _encode({"Table": description})
-
-
-def write_tables(names: list[str], last: str | None) -> bytes:
-    """ListTables' answer."""
-    return _encode({"TableNames": names} | ({"LastEvaluatedTableName": last} if last else {}))
-
-
-def _key_schema(hash_key: str) -> list[dict[str, str]]:
-    return [{"AttributeName": hash_key, "KeyType": "HASH"}]
 
 
 def _shard(row: Row) -> dict[str, Any]:

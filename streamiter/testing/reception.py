@@ -13,12 +13,15 @@ from typing import Any
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.testing import protocol
 from streamiter.testing.calls import Call, Calls
+from streamiter.testing.day import Day
 from streamiter.testing.faults import Fault, Faults
 from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.rates import Rates
 from streamiter.testing.refusal import Refusal, limit_exceeded, throttled
 from streamiter.testing.service import Service
+from streamiter.testing.shapes import check
+from streamiter.testing.tables import TableApi
 
 
 @dataclass
@@ -47,22 +50,23 @@ class Subject:
 class Reception:
     """Takes calls from any thread, one at a time."""
 
-    def __init__(self, service: Service, clock: Clock, knobs: Knobs) -> None:
+    def __init__(self, service: Service, clock: Clock, knobs: Knobs, *, short_ids: bool = False) -> None:
         self.service = service
         self.clock = clock
         self.knobs = knobs
         self.faults = Faults()
         self.calls = Calls()
         self.lock = threading.RLock()
+        self._tables = TableApi(service, knobs)
+        self._day = Day(service, self._tables, knobs)
+        self._short_ids = short_ids
         self._rates = Rates()
         self._requests = 0
         self._operations: dict[str, tuple[type[protocol.Request], Callable[[Any, Subject, int], bytes]]] = {
-            protocol.STREAMS + "ListStreams": (protocol.ListStreams, self._list_streams),
-            protocol.STREAMS + "DescribeStream": (protocol.DescribeStream, self._describe_stream),
-            protocol.STREAMS + "GetShardIterator": (protocol.GetShardIterator, self._get_shard_iterator),
-            protocol.STREAMS + "GetRecords": (protocol.GetRecords, self._get_records),
-            protocol.TABLES + "DescribeTable": (protocol.DescribeTable, self._describe_table),
-            protocol.TABLES + "ListTables": (protocol.ListTables, self._list_tables),
+            "ListStreams": (protocol.ListStreams, self._list_streams),
+            "DescribeStream": (protocol.DescribeStream, self._describe_stream),
+            "GetShardIterator": (protocol.GetShardIterator, self._get_shard_iterator),
+            "GetRecords": (protocol.GetRecords, self._get_records),
         }
 
     @property
@@ -70,22 +74,27 @@ class Reception:
         """The moment, by the service's clock."""
         return microseconds(self.clock.now())
 
+    def live(self) -> None:
+        """What came due by itself until now happens, for somebody looks."""
+        with self.lock:
+            self._day.live_until(self.now_us)
+
     def answer(self, target: str, body: bytes) -> Answer:
         """The answer to one call."""
         with self.lock:
             now_us = self.now_us
+            self._day.live_until(now_us)
             operation = target.rpartition(".")[2]
             details: dict[str, Any] = {}
             fault: Fault | None = None
             outcome: str
             try:
-                serve, request, subject = self._read(target, body)
-                details = self._details(request, subject)
+                serve, subject, details = self._read(target, body)
                 fault = self.faults.take(operation, self._names(subject))
                 if fault is not None:
                     fault.refuse()
                 self._check_rate(operation, subject, now_us)
-                answer = Answer(200, serve(request, subject, now_us))
+                answer = Answer(200, serve(now_us))
                 outcome = fault.kind if fault is not None else "ok"
                 details["records"] = subject.records
             except Refusal as refusal:
@@ -96,13 +105,22 @@ class Reception:
 
     # -- reading
 
-    def _read(self, target: str, body: bytes) -> tuple[Callable[[Any, Subject, int], bytes], protocol.Request, Subject]:
-        try:
-            kind, serve = self._operations[target]
-        except KeyError:
-            raise Refusal("UnknownOperationException", "") from None
-        request = protocol.read(body, kind)
-        return serve, request, _subject(request)
+    def _read(self, target: str, body: bytes) -> tuple[Callable[[int], bytes], Subject, dict[str, Any]]:
+        """How to serve a call, what it is about, and what to note of it; a refusal when its form is wrong."""
+        service, _, operation = target.partition(".")
+        if service == protocol.TABLES and self._tables.knows(operation):
+            asked = protocol.parse(body)
+            check("dynamodb", operation, asked)
+            details = {"table": _table_name(asked), "limit": asked.get("Limit")}
+            return (lambda now_us: self._tables.answer(operation, asked, now_us)), Subject(), details
+        if service == protocol.STREAMS and operation in self._operations:
+            kind, serve = self._operations[operation]
+            asked = protocol.parse(body)
+            check("dynamodbstreams", operation, asked, short_ids=self._short_ids)
+            request = protocol.read(asked, kind)
+            subject = _subject(request)
+            return (lambda now_us: serve(request, subject, now_us)), subject, self._details(request, subject)
+        raise Refusal("UnknownOperationException", "")
 
     def _details(self, request: protocol.Request, subject: Subject) -> dict[str, Any]:
         details: dict[str, Any] = {"limit": getattr(request, "limit", None)}
@@ -116,8 +134,6 @@ class Reception:
                 "sequence_number": request.sequence_number,
                 "timestamp": request.timestamp,
             }
-        elif isinstance(request, protocol.DescribeTable):
-            details["table"] = request.table_name.rpartition("/")[2]
         elif isinstance(request, protocol.ListStreams):
             details["table"] = request.table_name
         return details
@@ -126,10 +142,9 @@ class Reception:
         """What a shard goes by: the test's name for it, and its id."""
         if not subject.shard_id:
             return ()
-        for table in self.service.tables.values():
-            for stream in table.streams:
-                if stream.arn == subject.stream_arn and subject.shard_id in stream.shards:
-                    return stream.shards[subject.shard_id].name, subject.shard_id
+        stream = self.service.streams.get(subject.stream_arn)
+        if stream is not None and subject.shard_id in stream.shards:
+            return stream.shards[subject.shard_id].name, subject.shard_id
         return (subject.shard_id,)
 
     def _check_rate(self, operation: str, subject: Subject, now_us: int) -> None:
@@ -152,8 +167,7 @@ class Reception:
         stream, page = self.service.describe_stream(
             request.stream_arn, request.limit, request.exclusive_start_shard_id, children_of, now_us
         )
-        hash_key = self.service.tables[stream.table_name].hash_key
-        return protocol.write_description(stream, stream.status(now_us), hash_key, page)
+        return protocol.write_description(stream, stream.status(now_us), page)
 
     def _get_shard_iterator(self, request: protocol.GetShardIterator, _: Subject, now_us: int) -> bytes:
         time_us = None if request.timestamp is None else microseconds(request.timestamp)
@@ -167,15 +181,6 @@ class Reception:
         page = self.service.get_records(subject.iterator, request.limit, now_us)
         subject.records = len(page.records)
         return protocol.write_records(page)
-
-    def _describe_table(self, request: protocol.DescribeTable, _: Subject, now_us: int) -> bytes:
-        return protocol.write_table(self.service.table(request.table_name), now_us / SECOND_US)
-
-    def _list_tables(self, request: protocol.ListTables, _: Subject, now_us: int) -> bytes:
-        start = request.exclusive_start_table_name
-        names = [name for name in sorted(self.service.tables) if start is None or name > start]
-        page = names[: request.limit or 100]
-        return protocol.write_tables(page, page[-1] if len(page) < len(names) else None)
 
     # -- answering
 
@@ -206,6 +211,11 @@ class Reception:
         if crc != "absent":
             answer.headers["x-amz-crc32"] = str(zlib.crc32(answer.body) ^ (crc == "wrong"))
         return answer
+
+
+def _table_name(request: dict[str, Any]) -> str | None:
+    name = request.get("TableName")
+    return None if name is None else str(name).rpartition(":table/")[2]
 
 
 def _subject(request: protocol.Request) -> Subject:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from streamiter.clock import SECOND_US
-from streamiter.testing.images import Image, TypedImage
+from streamiter.testing.images import Image, TypedImage, size_of
 
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
@@ -70,7 +70,7 @@ def record_body(
         images["OldImage"] = old
     change |= images
     change["SequenceNumber"] = sequence_number
-    change["SizeBytes"] = max(1, len(_encode([key, *images.values()])))
+    change["SizeBytes"] = max(1, size_of(key) + sum(map(size_of, images.values())))
     change["StreamViewType"] = view
     envelope: dict[str, Any] = {
         "awsRegion": region,

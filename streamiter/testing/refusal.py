@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 _DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
 _CORAL = "com.amazon.coral."
 
@@ -19,13 +22,14 @@ _NAMESPACES = {
 
 
 class Refusal(Exception):
-    """An error answer: its name, its message and its HTTP status."""
+    """An error answer: its name, its message, its HTTP status, and what else its body says."""
 
-    def __init__(self, name: str, message: str, status: int = 400) -> None:
+    def __init__(self, name: str, message: str, status: int = 400, **more: Any) -> None:
         super().__init__(f"{name}: {message}")
         self.name = name
         self.message = message
         self.status = status
+        self.more = more
 
     @property
     def qualified(self) -> str:
@@ -38,11 +42,23 @@ def invalid(message: str) -> Refusal:
     return Refusal("ValidationException", message)
 
 
+def broken_rules(broken: Sequence[tuple[str, str, str]]) -> Refusal:
+    """The request breaks rules of the service's model (value, member, rule), in the words that the model's check uses."""
+    told = [
+        f"Value {value} at '{member}' failed to satisfy constraint: Member must {rule}"
+        for value, member, rule in broken
+    ]
+    return invalid(f"{len(told)} validation error{'s' * (len(told) > 1)} detected: {'; '.join(told)}")
+
+
 def broken_rule(value: object, member: str, rule: str) -> Refusal:
-    """The request breaks a rule of the service's model, in the words that the model's check uses."""
-    return invalid(
-        f"1 validation error detected: Value '{value}' at '{member}' failed to satisfy constraint: Member must {rule}"
-    )
+    """The request breaks one rule of the service's model."""
+    return broken_rules([(f"'{value}'", member, rule)])
+
+
+def wrong_value(what: str) -> Refusal:
+    """The request has the right form, but says what cannot be."""
+    return invalid(f"One or more parameter values were invalid: {what}")
 
 
 def not_found(what: str) -> Refusal:
@@ -50,29 +66,29 @@ def not_found(what: str) -> Refusal:
     return Refusal("ResourceNotFoundException", f"Requested resource not found: {what}")
 
 
-def trimmed(what: str = "The operation attempted to read past the oldest stream record in a shard.") -> Refusal:
+def trimmed(what: str = "The data you are trying to access has been trimmed.") -> Refusal:
     """The records asked for are older than what the service holds."""
     return Refusal("TrimmedDataAccessException", what)
 
 
 def expired() -> Refusal:
     """The iterator was handed out too long ago."""
-    return Refusal("ExpiredIteratorException", "The shard iterator has expired. Obtain a new one and try again.")
+    return Refusal("ExpiredIteratorException", "The provided iterator exceeds the maximum age allowed.")
 
 
-def throttled(what: str = "Rate of requests exceeds the allowed throughput.") -> Refusal:
+def throttled(what: str = "Rate exceeded") -> Refusal:
     """Too many calls."""
     return Refusal("ThrottlingException", what)
 
 
-def limit_exceeded(what: str = "Too many operations for a given subscriber") -> Refusal:
+def limit_exceeded(what: str = "Too many operations for a given subscriber.") -> Refusal:
     """Too many calls on one shard or stream."""
     return Refusal("LimitExceededException", what)
 
 
-def internal() -> Refusal:
+def internal(what: str = "The request processing has failed because of an unknown error.") -> Refusal:
     """The service's own fault."""
-    return Refusal("InternalServerError", "The request processing has failed because of an unknown error.", 500)
+    return Refusal("InternalServerError", what, 500)
 
 
 def unavailable() -> Refusal:

@@ -32,12 +32,12 @@ class BadRequest(Exception):
 class Server:
     """Listens from the start; after `close` no thread and no socket is left."""
 
-    def __init__(self, reception: Reception) -> None:
+    def __init__(self, reception: Reception, port: int = 0) -> None:
         self._reception = reception
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._connections: dict[socket.socket, threading.Thread] = {}
-        self._listener = socket.create_server((HOST, 0), backlog=128)
+        self._listener = socket.create_server((HOST, port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self._acceptor = threading.Thread(target=self._accept, name=f"simulator:{self.port}", daemon=True)
         self._acceptor.start()

@@ -6,16 +6,18 @@ It refuses by raising `Refusal`. What a call sees is the truth as of `now_us`: w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
+from streamiter.clock import microseconds
 from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.listing import ListingPage
 from streamiter.testing.records import ViewType, WrittenRecord
-from streamiter.testing.refusal import broken_rule, expired, invalid, not_found, trimmed
+from streamiter.testing.refusal import broken_rule, expired, invalid, not_found, trimmed, wrong_value
 from streamiter.testing.shards import SimulatedShard
 from streamiter.testing.streams import SimulatedStream
 
@@ -36,12 +38,29 @@ class SimulatedTable:
     """A table, as far as its streams go."""
 
     name: str
-    hash_key: str
-    streams: list[SimulatedStream]  # oldest first
+    arn: str
+    key_schema: list[dict[str, str]]
+    created_us: int
+    streams: list[SimulatedStream] = field(default_factory=list)  # oldest first
+    history: list[WrittenRecord] = field(default_factory=list)  # every record, in the order really written
 
     @property
-    def arn(self) -> str:
-        return f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{self.name}"
+    def id(self) -> str:
+        """An id in the service's form, the same each time."""
+        return str(uuid5(NAMESPACE_URL, f"{self.arn} {self.created_us}"))
+
+    @property
+    def key_names(self) -> list[str]:
+        return [element["AttributeName"] for element in self.key_schema]
+
+    @property
+    def hash_key(self) -> str:
+        return next(element["AttributeName"] for element in self.key_schema if element["KeyType"] == "HASH")
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether changes are told now."""
+        return bool(self.streams) and not self.latest.is_disabled
 
     @property
     def latest(self) -> SimulatedStream:
@@ -62,33 +81,72 @@ class RecordsPage:
 class Service:
     """All that is true, and what the calls tell of it."""
 
-    def __init__(self, knobs: Knobs) -> None:
+    def __init__(self, knobs: Knobs, region: str = REGION, account: str = ACCOUNT) -> None:
         self.knobs = knobs
+        self.region = region
+        self.account = account
         self.tables: dict[str, SimulatedTable] = {}
+        self.streams: dict[str, SimulatedStream] = {}  # all that were ever enabled, by ARN
         self._number = FIRST_NUMBER
 
     # -- the truth
 
-    def create_table(self, name: str, hash_key: str) -> SimulatedTable:
+    def create_table(self, name: str, key_schema: list[dict[str, str]], now_us: int) -> SimulatedTable:
         """A table, as yet without a stream."""
         if name in self.tables:
             raise ValueError(f"there is a table {name!r} already")
-        self.tables[name] = SimulatedTable(name, hash_key, [])
+        arn = f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
+        self.tables[name] = SimulatedTable(name, arn, key_schema, now_us)
         return self.tables[name]
 
+    def drop_table(self, table: SimulatedTable, now_us: int) -> None:
+        """The table is gone; its stream stays readable, as a disabled one does."""
+        if table.has_stream:
+            table.latest.disable(now_us, 0)
+        del self.tables[table.name]
+
+    def enable_by_itself(self, table: SimulatedTable, view: ViewType, now_us: int) -> SimulatedStream:
+        """A new stream that shards by itself, as the knobs say."""
+        takes_us = microseconds(self.knobs.enabling)
+        stream = self.enable(table, view, now_us, takes_us, keep_ids=False, shards_itself=True)
+        stream.grow(self.knobs.starting_shape, now_us, self.next_number)
+        return stream
+
     def enable(
-        self, table: SimulatedTable, view: ViewType, now_us: int, takes_us: int, *, keep_ids: bool
+        self,
+        table: SimulatedTable,
+        view: ViewType,
+        now_us: int,
+        takes_us: int,
+        *,
+        keep_ids: bool,
+        shards_itself: bool = False,
     ) -> SimulatedStream:
         """A new stream of the table, with an ARN of its own."""
         if table.streams and not table.latest.is_disabled:
             raise ValueError(f"table {table.name!r} has a stream already; disable() it first")
         label_us = now_us
-        while any(stream.label == _label(label_us) for stream in table.streams):
+        while f"{table.arn}/stream/{_label(label_us)}" in self.streams:
             label_us += 1000
-        arn = f"{table.arn}/stream/{_label(label_us)}"
-        stream = SimulatedStream(arn, table.name, view, now_us, now_us + takes_us, keep_ids=keep_ids)
+        stream = SimulatedStream(
+            f"{table.arn}/stream/{_label(label_us)}",
+            table.name,
+            table.key_schema,
+            view,
+            now_us,
+            now_us + takes_us,
+            keep_ids=keep_ids,
+            shards_itself=shards_itself,
+        )
         table.streams.append(stream)
+        self.streams[stream.arn] = stream
         return stream
+
+    @property
+    def self_sharding(self) -> list[SimulatedStream]:
+        """The streams that roll and split by themselves, now."""
+        latest = [table.latest for table in self.tables.values() if table.has_stream]
+        return [stream for stream in latest if stream.shards_itself]
 
     def next_number(self, above: int = 0) -> int:
         """A sequence number greater than any given out so far, and than `above`; with gaps, as the service leaves them."""
@@ -103,12 +161,13 @@ class Service:
     ) -> tuple[list[SimulatedStream], str | None]:
         """ListStreams: a page of streams, and the ARN to go on from."""
         _check_limit(limit, MAX_STREAMS)
-        streams = [stream for table in self.tables.values() for stream in table.streams]
-        streams = [stream for stream in streams if not stream.is_over(now_us, self.knobs)]
-        streams = [stream for stream in streams if table_name is None or stream.table_name == table_name]
-        start = next((place + 1 for place, stream in enumerate(streams) if stream.arn == start_after), 0)
-        page = streams[start : start + (limit or MAX_STREAMS)]
-        return page, page[-1].arn if start + len(page) < len(streams) else None
+        if start_after is not None and not _ARN.fullmatch(start_after):
+            raise invalid("Invalid StreamArn")
+        streams = [stream for stream in self.streams.values() if not stream.is_over(now_us, self.knobs)]
+        streams = [stream for stream in streams if table_name in (None, stream.table_name)]
+        streams = [stream for stream in streams if start_after is None or stream.arn > start_after]
+        page = sorted(streams, key=lambda stream: stream.arn)[: limit or MAX_STREAMS]
+        return page, page[-1].arn if len(page) < len(streams) else None
 
     def describe_stream(
         self,
@@ -137,9 +196,11 @@ class Service:
         """GetShardIterator: the iterator's text."""
         self._check_type(type)
         if type.endswith("_SEQUENCE_NUMBER") and (number is None or not _NUMBER.fullmatch(number)):
-            raise invalid("Invalid SequenceNumber" if number else f"SequenceNumber is required for {type}")
+            raise wrong_value("Invalid SequenceNumber")
+        if number is not None and not type.endswith("_SEQUENCE_NUMBER"):
+            raise wrong_value("SequenceNumber should not be passed for this iterator type")
         if type == "AT_TIMESTAMP" and time_us is None:
-            raise invalid("Timestamp is required for AT_TIMESTAMP")
+            raise wrong_value("Timestamp must be passed for this iterator type")
         if time_us is not None and time_us > now_us and self.knobs.refuses_future:
             raise invalid("Timestamp must not be in the future")
         shard = self.stream(arn, now_us).readable(shard_id, now_us, self.knobs)
@@ -178,11 +239,10 @@ class Service:
         """The stream with this ARN; a refusal when there is none (any more)."""
         if not _ARN.fullmatch(arn):
             raise invalid("Invalid StreamArn")
-        for table in self.tables.values():
-            for stream in table.streams:
-                if stream.arn == arn and not stream.is_over(now_us, self.knobs):
-                    return stream
-        raise not_found(f"Stream: {arn} not found")
+        stream = self.streams.get(arn)
+        if stream is None or stream.is_over(now_us, self.knobs):
+            raise not_found(f"Stream: {arn} not found")
+        return stream
 
     def table(self, name: str) -> SimulatedTable:
         """The table of this name or ARN; a refusal when there is none."""

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from streamiter.clock import microseconds
+from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.pages import PageScript
 from streamiter.testing.records import WrittenRecord
+
+WHOLE = 1 << 64  # all hashed keys of a root shard
+
+
+class Share(NamedTuple):
+    """The hashed keys that a shard takes: those of a root, from `low` up to `high`."""
+
+    root: str
+    low: int
+    high: int
+
+    def part(self, place: int, parts: int) -> Share:
+        """One of several equal parts."""
+        size = self.high - self.low
+        return Share(self.root, self.low + size * place // parts, self.low + size * (place + 1) // parts)
 
 
 class SimulatedShard:
     """One shard. A *place* counts its records from 0 in the order written; trimmed ones keep theirs."""
 
-    def __init__(self, name: str, shard_id: str, parent_id: str | None, starting: int) -> None:
+    def __init__(self, name: str, shard_id: str, parent_id: str | None, starting: int, opened_us: int = 0) -> None:
         self.name = name  # what the test calls it
         self.id = shard_id
         self.parent_id = parent_id
         self.starting = starting
+        self.opened_us = opened_us
+        self.share = Share(shard_id, 0, WHOLE)
         self.ending: int | None = None
         self.closed_us: int | None = None
         self.is_gone = False  # GetShardIterator and GetRecords no longer know it
@@ -27,6 +45,7 @@ class SimulatedShard:
         self.pages = PageScript()
         self.records: list[WrittenRecord] = []
         self.trimmed = 0  # how many records are gone, from the front
+        self._load: deque[int] = deque()  # when the records of the last second were written
         self._places: dict[int, int] = {}  # of the first record with a number
         self._greatest = starting
         self._greatest_trimmed = -1
@@ -65,6 +84,13 @@ class SimulatedShard:
         self.starting = min(self.starting, number)
         if self.ending is not None:
             self.ending = max(self.ending, number)
+
+    def load(self, now_us: int) -> int:
+        """One more record is written: how many were within the last second, this one included."""
+        self._load.append(now_us)
+        while self._load[0] <= now_us - SECOND_US:
+            self._load.popleft()
+        return len(self._load)
 
     def close(self, now_us: int) -> None:
         """It takes no more records."""

@@ -20,7 +20,7 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import ViewType
 from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import Service
+from streamiter.testing.service import ACCOUNT, REGION, Service
 from streamiter.testing.table import Table
 
 if TYPE_CHECKING:
@@ -44,15 +44,19 @@ class Simulator(Table):
         clock: ManualClock | None = None,
         knobs: Knobs | None = None,
         ids: Literal["given", "service"] = "given",
+        region: str = REGION,
+        account: str = ACCOUNT,
+        port: int = 0,
     ) -> None:
         self.clock = clock or ManualClock()
         self.knobs = knobs or Knobs()
-        self._service = Service(self.knobs)
+        self._service = Service(self.knobs, region, account)
         self._ids_kept = ids == "given"
-        reception = Reception(self._service, self.clock, self.knobs)
-        super().__init__(reception, self._service.create_table(table, hash_key), keep_ids=self._ids_kept)
+        reception = Reception(self._service, self.clock, self.knobs, short_ids=self._ids_kept)
+        truth = self._service.create_table(table, _key_schema(hash_key), reception.now_us)
+        super().__init__(reception, truth, keep_ids=self._ids_kept)
         self.enable(lineage, view=view)
-        self._server = Server(reception)
+        self._server = Server(reception, port)
 
     @property
     def endpoint_url(self) -> str:
@@ -79,10 +83,18 @@ class Simulator(Table):
     ) -> Table:
         """One more table, with a stream or without."""
         with self._reception.lock:
-            table = Table(self._reception, self._service.create_table(name, hash_key), keep_ids=self._ids_kept)
+            truth = self._service.create_table(name, _key_schema(hash_key), self._reception.now_us)
+            table = Table(self._reception, truth, keep_ids=self._ids_kept)
             if stream:
                 table.enable(lineage, view=view)
             return table
+
+    def table(self, name: str) -> Table:
+        """The handle of a table, also of one that a client made."""
+        with self._reception.lock:
+            if name not in self._service.tables:
+                raise LookupError(f"there is no table {name!r}; there are: {', '.join(self._service.tables)}")
+            return Table(self._reception, self._service.tables[name], keep_ids=self._ids_kept)
 
     def fault(
         self,
@@ -121,3 +133,7 @@ class Simulator(Table):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _key_schema(hash_key: str) -> list[dict[str, str]]:
+    return [{"AttributeName": hash_key, "KeyType": "HASH"}]

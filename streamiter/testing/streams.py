@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from streamiter.lineage import notation
@@ -10,10 +11,11 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.listing import Listing
 from streamiter.testing.records import ViewType
 from streamiter.testing.refusal import not_found
-from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.shards import WHOLE, SimulatedShard
 
 _SERVICE_PREFIX = "shardId-"
 
+NextNumber = Callable[[], int]
 Status = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
 
@@ -21,11 +23,22 @@ class SimulatedStream:
     """One stream of a table: its ARN, its status, its shards and how they are listed."""
 
     def __init__(
-        self, arn: str, table_name: str, view: ViewType, created_us: int, ready_us: int, *, keep_ids: bool
+        self,
+        arn: str,
+        table_name: str,
+        key_schema: list[dict[str, str]],
+        view: ViewType,
+        created_us: int,
+        ready_us: int,
+        *,
+        keep_ids: bool,
+        shards_itself: bool = False,
     ) -> None:
         self.arn = arn
         self.label = arn.rpartition("/")[2]
         self.table_name = table_name
+        self.key_schema = key_schema
+        self.shards_itself = shards_itself  # it rolls and splits as time and load go on
         self.view = view
         self.created_us = created_us
         self.shards: dict[str, SimulatedShard] = {}  # by id, in the order created
@@ -35,6 +48,8 @@ class SimulatedStream:
         self._disabling_until_us = 0
         self._keep_ids = keep_ids
         self._names: dict[str, str] = {}  # ids by the names that the test gave
+        self._children: dict[str, list[SimulatedShard]] = {}  # by their parent's id
+        self._open: list[SimulatedShard] = []
 
     def status(self, now_us: int) -> Status:
         """Where it stands in its life."""
@@ -73,7 +88,7 @@ class SimulatedStream:
             self._names[name] = name if is_given else service_id(now_us, len(self._names), name)
         return self._names.get(name, name)
 
-    def grow(self, text: str, now_us: int, next_number: Callable[[], int]) -> list[str]:
+    def grow(self, text: str, now_us: int, next_number: NextNumber) -> list[str]:
         """Adds the shards of a notation. Parents close, also those that were there before."""
         planned = notation.parse(text)
         for shard in planned:
@@ -95,15 +110,59 @@ class SimulatedStream:
     def add_shard(self, name: str | None, parent_id: str | None, now_us: int, number: int) -> SimulatedShard:
         """A new, open shard; without a name it gets an id as the service gives them."""
         name = name or service_id(now_us, len(self._names))
-        shard = SimulatedShard(name, self.shard_id(name, now_us), parent_id, number)
+        shard = SimulatedShard(name, self.shard_id(name, now_us), parent_id, number, now_us)
         if shard.id in self.shards:
             raise ValueError(f"there is a shard {name!r} already")
         self.shards[shard.id] = shard
+        self._open.append(shard)
+        if parent_id is not None and parent_id in self.shards:
+            siblings = self._children.setdefault(parent_id, [])
+            siblings.append(shard)
+            for place, sibling in enumerate(siblings):
+                sibling.share = self.shards[parent_id].share.part(place, len(siblings))
         return shard
+
+    def succeed(
+        self, parent: SimulatedShard, children: Sequence[str | None], now_us: int, next_number: NextNumber
+    ) -> list[str]:
+        """A shard closes, and its children open; those without a name get an id."""
+        parent.close(now_us)
+        return [self.add_shard(name, parent.id, now_us, next_number()).name for name in children]
+
+    @property
+    def oldest_open_us(self) -> int | None:
+        """When the oldest of the shards that take records was opened."""
+        return min((shard.opened_us for shard in self.open_shards()), default=None)
+
+    def roll_older(self, horizon_us: int, now_us: int, next_number: NextNumber) -> None:
+        """Each shard that was opened by then closes, and one child follows."""
+        for shard in self.open_shards():
+            if shard.opened_us <= horizon_us:
+                self.succeed(shard, [None], now_us, next_number)
+
+    def bear_load(self, shard: SimulatedShard, now_us: int, split_rate: float | None, next_number: NextNumber) -> None:
+        """A record was written; the shard splits when it is one too many within the second."""
+        if split_rate is not None and self.shards_itself and shard.load(now_us) > split_rate:
+            self.succeed(shard, [None, None], now_us, next_number)
+
+    def shard_of(self, number: int) -> SimulatedShard:
+        """The open shard that a hashed key belongs to: a child has a part of its parent's keys, so that a key stays
+        within its lineage, whatever rolls and splits come."""
+        by_root: dict[str, list[SimulatedShard]] = {}
+        for shard in self.open_shards():
+            by_root.setdefault(shard.share.root, []).append(shard)
+        if not by_root:
+            raise LookupError(f"no shard of {self.arn} is open; sim.shape('S0') opens one")
+        number, place = divmod(number, len(by_root))
+        family = list(by_root.values())[place]
+        within = number % WHOLE
+        owner = next((shard for shard in family if shard.share.low <= within < shard.share.high), None)
+        return owner or family[within % len(family)]
 
     def open_shards(self) -> list[SimulatedShard]:
         """Those that take records."""
-        return [shard for shard in self.shards.values() if not shard.is_closed]
+        self._open = [shard for shard in self._open if not shard.is_closed]
+        return list(self._open)
 
     def listed_in_order(self, order: str) -> list[SimulatedShard]:
         """All shards ever, in the order in which a listing goes through them."""
@@ -133,5 +192,5 @@ class SimulatedStream:
 
 def service_id(now_us: int, count: int, name: str = "") -> str:
     """An id in the service's form, `shardId-<20 digits>-<hex>`; later ones sort later."""
-    suffix = name.encode().hex()[:16] if name else f"{(count * 2654435761 + 0x9E3779B9) % (1 << 32):08x}"
-    return f"{_SERVICE_PREFIX}{now_us // 1000 + count:020d}-{suffix}"
+    suffix = zlib.crc32(name.encode()) if name else (count * 2654435761 + 0x9E3779B9) % (1 << 32)
+    return f"{_SERVICE_PREFIX}{now_us // 1000 + count:020d}-{suffix:08x}"

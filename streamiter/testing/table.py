@@ -5,26 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from streamiter.clock import SECOND_US, floor_second, microseconds
 from streamiter.testing.images import Image, TypedImage, typed_image
 from streamiter.testing.listing import Bounds, Mood
 from streamiter.testing.pages import PageScript
 from streamiter.testing.reception import Reception
-from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord, record_body
-from streamiter.testing.service import REGION, SimulatedTable
+from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
+from streamiter.testing.service import SimulatedTable
 from streamiter.testing.shards import SimulatedShard
 from streamiter.testing.streams import SimulatedStream
+from streamiter.testing.writing import append
 
 NUMBER_BASE = 10**20  # the smallest sequence number: 21 digits
+
+
+class Written(NamedTuple):
+    """What a test says that happened to an item, as typed images."""
+
+    key: TypedImage
+    old: TypedImage | None
+    new: TypedImage | None
+    event: EventName
 
 
 class Table:
     """One table of a simulator. Shards go by the names given in `shape`; what happens, happens to the latest stream."""
 
     def __init__(self, reception: Reception, truth: SimulatedTable, *, keep_ids: bool) -> None:
-        self.history: list[WrittenRecord] = []  # every record, in the order really written
         self._reception = reception
         self._truth = truth
         self._keep_ids = keep_ids
@@ -36,6 +45,12 @@ class Table:
     @property
     def table_arn(self) -> str:
         return self._truth.arn
+
+    @property
+    def history(self) -> list[WrittenRecord]:
+        """Every record, in the order really written, trimmed ones and those of earlier streams included."""
+        self._reception.live()
+        return self._truth.history
 
     @property
     def stream_arn(self) -> str:
@@ -50,6 +65,7 @@ class Table:
     def shard(self, name: str) -> SimulatedShard:
         """The truth of a shard: its id, the records it holds, its numbers."""
         with self._reception.lock:
+            self._reception.live()
             self._stream.age(self._now_us, self._reception.knobs)
             return self._stream.shard(name)
 
@@ -60,6 +76,7 @@ class Table:
     @property
     def open_shards(self) -> list[str]:
         """The names of the shards that take records."""
+        self._reception.live()
         return [shard.name for shard in self._stream.open_shards()]
 
     # -- shards come and go
@@ -139,32 +156,26 @@ class Table:
         A closed shard takes records, too, until a reader has seen its end.
         """
         with self._reception.lock:
-            stream, truth, now_us = self._stream, self._stream.shard(shard), self._now_us
+            self._reception.live()
+            truth, now_us = self._stream.shard(shard), self._now_us
             if truth.was_read_out:
                 raise ValueError(f"shard {shard!r} was read to its end already: no reader would see this record")
             key_image = self._key(key)
             new_image = (None if event == "REMOVE" else key_image) if isinstance(new, EllipsisType) else new
             sequence_number = self._sequence_number(truth, number)
-            created_us = _created_us(created, now_us)
+            created_us = _created_us(created, now_us + self._reception.knobs.skew_us(truth.name))
             identity = TTL_IDENTITY if user_identity is True else user_identity or None
-            body = record_body(
-                event_id=f"{len(self.history) + 1:032x}",
-                event_name=event,
+            return append(
+                self._reception.service,
+                self._truth,
+                truth,
+                Written(_typed(key_image, typed) or {}, _typed(old, typed), _typed(new_image, typed), event),
                 sequence_number=sequence_number,
                 created_us=created_us,
-                key=_typed(key_image, typed) or {},
-                new=_typed(new_image, typed),
-                old=_typed(old, typed),
-                view=stream.view,
+                now_us=now_us,
                 user_identity=identity,
-                region=REGION,
+                plain=(key_image, new_image, old),
             )
-            record = WrittenRecord(
-                truth.id, sequence_number, event, key_image, new_image, old, created_us, now_us, identity, body
-            )
-            truth.add(record)
-            self.history.append(record)
-            return record
 
     # -- pages
 
@@ -220,9 +231,7 @@ class Table:
         return self._reception.service.next_number(above)
 
     def _succeed(self, shard: str, children: Sequence[str | None]) -> list[str]:
-        parent = self._stream.shard(shard)
-        parent.close(self._now_us)
-        return [self._stream.add_shard(name, parent.id, self._now_us, self._next_number()).name for name in children]
+        return self._stream.succeed(self._stream.shard(shard), children, self._now_us, self._next_number)
 
     def _cast(self, mood: Mood, shards: Sequence[str], bounds: Bounds) -> None:
         with self._reception.lock:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import environment
+from benchmarks import environment, measure
 from benchmarks.__main__ import ASKED_FOR, CASES, main
 from benchmarks.measure import Comparison, Reading, Scale, check_same
 from benchmarks.results import Report, Result, Row, load
-from benchmarks.sides import Outcome
+from benchmarks.sides import Outcome, Side, side
 
 WITHOUT_BLOOP = {"images", "to_arrow", "memory", "lanes", "growth", "server"}
 SMOKE = Scale(1, is_smoke=True)
@@ -25,6 +26,25 @@ def bloop():
         environment.bloop_python()
     except subprocess.CalledProcessError:
         pytest.skip("Bloop could not be installed: is there a network?")
+
+
+@pytest.fixture(scope="session")
+def sides_kept():
+    with ExitStack() as stack:
+        started: dict[str, Side] = {}
+
+        def lend(name: str):
+            if name not in started:
+                started[name] = stack.enter_context(side(name))
+            return nullcontext(started[name])
+
+        yield lend
+
+
+@pytest.fixture(autouse=True)
+def _lent_sides(sides_kept, monkeypatch):
+    """Sides that live on from test to test: starting them is most of what a smoke size takes."""
+    monkeypatch.setattr(measure, "side", sides_kept)
 
 
 def check_smoke(case: str) -> Result:

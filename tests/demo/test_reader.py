@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+from streamiter.demo import __main__ as command
+from streamiter.demo import reader
 from streamiter.demo.reader import Saved, load, read_on, reading, save
 from streamiter.testing import Simulator
 
@@ -61,14 +63,21 @@ def test_killed_in_the_middle_its_file_is_whole(sim, tmp_path):
     assert load(file).records == names(sim.history)
 
 
-def test_a_reader_whose_service_is_gone_says_so_and_ends(tmp_path, capfd):
+def test_a_reader_whose_service_is_gone_says_so_and_ends(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reader, "PATIENCE", 0.2)
     with Simulator("S0", table="orders") as sim:
         url, arn = sim.endpoint_url, sim.stream_arn
-    with reading(url, arn, tmp_path / "saved.json") as process:
+    assert command.read(url, arn, str(tmp_path / "saved.json")) == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("the demo's reader: ")
+    assert told.out == ""
+
+
+def test_a_reader_that_fails_is_an_error_of_the_demo(tmp_path):
+    with reading("http://127.0.0.1:1", "no stream", tmp_path / "saved.json") as process:
         assert list(process.shards()) == []
         with pytest.raises(ChildProcessError, match="exit code 1"):
             process.wait()
-    assert "the demo's reader: " in capfd.readouterr().err
 
 
 def test_a_reader_does_not_outlive_its_context(sim, tmp_path):

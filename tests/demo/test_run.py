@@ -60,7 +60,7 @@ def test_each_record_stands_in_the_column_of_its_shard(done):
         columns |= (
             {shard: graph.index(shard) for shard in re.findall(r"S\d", graph)} if line[:3].isspace() is False else {}
         )
-        record = re.match(r"  .{12}\d\d:\d\d:\d\d  (S\d)  (INSERT|MODIFY|REMOVE)", line)
+        record = re.match(r"  .{13}\d\d:\d\d:\d\d  (S\d)  (INSERT|MODIFY|REMOVE)", line)
         if record:
             drawn += 1
             assert graph.index("●") == columns[record[1]], line

@@ -98,9 +98,29 @@ def test_what_is_no_json_is_refused(sim, body):
     assert ask(sim, "DescribeStream", body).json["__type"] == "com.amazon.coral.service#SerializationException"
 
 
-@pytest.mark.parametrize("body", [{}, {"StreamArn": 1}, {"StreamArn": "x", "Limit": "many"}])
-def test_members_that_lack_or_have_wrong_types_are_refused(sim, body):
-    assert ask(sim, "DescribeStream", body).json["__type"] == "com.amazon.coral.validate#ValidationException"
+def test_members_that_lack_are_refused(sim):
+    answer = ask(sim, "GetShardIterator", {"StreamArn": sim.stream_arn}).json
+    assert answer["__type"] == "com.amazon.coral.validate#ValidationException"
+    assert answer["message"] == (
+        "2 validation errors detected: "
+        "Value null at 'shardId' failed to satisfy constraint: Member must not be null; "
+        "Value null at 'shardIteratorType' failed to satisfy constraint: Member must not be null"
+    )
+
+
+@pytest.mark.parametrize(
+    "body,words",
+    [
+        ({"StreamArn": 1}, "NUMBER_VALUE cannot be converted to String"),
+        ({"StreamArn": True}, "TRUE_VALUE cannot be converted to String"),
+        ({"StreamArn": ["x"]}, "Start of list found where not expected"),
+        ({"StreamArn": "x" * 40, "Limit": "many"}, "STRING_VALUE cannot be converted to Integer"),
+        ({"StreamArn": "x" * 40, "ShardFilter": "many"}, "Unexpected field type"),
+    ],
+)
+def test_members_of_wrong_types_are_refused(sim, body, words):
+    answer = ask(sim, "DescribeStream", body).json
+    assert answer == {"__type": "com.amazon.coral.service#SerializationException", "message": words}
 
 
 def test_members_that_nobody_knows_are_let_pass(sim):

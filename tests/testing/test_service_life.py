@@ -108,15 +108,15 @@ def test_streams_are_listed_by_table_and_by_pages(sim):
     client = sim.client()
     rows = client.list_streams()["Streams"]
     assert [(row["TableName"], row["StreamArn"]) for row in rows] == [
-        ("users", sim.stream_arn),
         ("orders", orders.stream_arn),
+        ("users", sim.stream_arn),
     ]
-    assert rows[0]["StreamLabel"] == "2025-06-15T15:06:40.000"
+    assert rows[1]["StreamLabel"] == "2025-06-15T15:06:40.000"
     assert [row["TableName"] for row in client.list_streams(TableName="orders")["Streams"]] == ["orders"]
     first = client.list_streams(Limit=1)
-    assert first["LastEvaluatedStreamArn"] == sim.stream_arn
-    second = client.list_streams(Limit=1, ExclusiveStartStreamArn=sim.stream_arn)
-    assert [row["TableName"] for row in second["Streams"]] == ["orders"]
+    assert first["LastEvaluatedStreamArn"] == orders.stream_arn
+    second = client.list_streams(Limit=1, ExclusiveStartStreamArn=orders.stream_arn)
+    assert [row["TableName"] for row in second["Streams"]] == ["users"]
     assert "LastEvaluatedStreamArn" not in second
     assert client.list_streams(TableName="nobody")["Streams"] == []
 

@@ -1,0 +1,134 @@
+"""Shapes: whether a request has the form that the service's own description asks for, in the words of its check.
+
+The description is botocore's, the one that clients check against before they send; a client that does not (the AWS CLI
+with --no-..., Go, a test of one's own) gets its answer from here. What attributes hold is the tables' business.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streamiter.testing.refusal import Refusal, broken_rules
+
+_JSON_NAMES = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "blob": (str,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "long": (int, float),
+    "double": (int, float),
+    "float": (int, float),
+    "timestamp": (int, float),
+    "list": (list,),
+    "map": (dict,),
+    "structure": (dict,),
+}
+_JAVA_NAMES = {"boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
+
+
+def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
+    """Refuses a request that is not of the service's form; `short_ids` lets shard ids be as short as tests name them."""
+    description = _description(service)
+    shape = description["operations"][operation]["input"]["shape"]
+    broken = list(_Check(description["shapes"], short_ids).problems(shape, request, ""))
+    if broken:
+        raise broken_rules(broken)
+
+
+def knows(service: str, operation: str) -> bool:
+    """Whether the service has such an operation."""
+    return operation in _description(service)["operations"]
+
+
+@functools.cache
+def _description(service: str) -> dict[str, Any]:
+    from botocore.loaders import Loader
+
+    description: dict[str, Any] = Loader().load_service_model(service, "service-2")
+    return description
+
+
+class _Check:
+    """One request's check: a generator of what is wrong, as (value, member, rule)."""
+
+    def __init__(self, shapes: Mapping[str, Any], short_ids: bool) -> None:
+        self._shapes = shapes
+        self._short_ids = short_ids
+
+    def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+        if name == "AttributeValue":
+            return
+        shape = self._shapes[name]
+        kind: str = shape["type"]
+        found: Any = value  # of the type that the kind has, from here on
+        if not isinstance(value, _PYTHON_TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+            raise _wrong_type(value, kind)
+        if kind == "structure":
+            yield from self._members(shape, found, path)
+        elif kind == "list":
+            yield from _length(shape, found, path)
+            for place, element in enumerate(found, 1):
+                yield from self.problems(shape["member"]["shape"], element, f"{path}.{place}.member")
+        elif kind == "map":
+            for key, element in found.items():
+                yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member")
+        elif kind == "string":
+            if not (name == "ShardId" and self._short_ids):
+                yield from _length(shape, found, path)
+            yield from _form(shape, found, path)
+        elif kind in ("integer", "long", "double"):
+            yield from _range(shape, found, path)
+
+    def _members(self, shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+        for member, description in shape["members"].items():
+            place = f"{path}.{_camel(member)}".lstrip(".")
+            if value.get(member) is not None:
+                yield from self.problems(description["shape"], value[member], place)
+            elif member in shape.get("required", ()):
+                yield "null", place, "not be null"
+
+
+def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    if len(value) < shape.get("min", 0):
+        yield _shown(value), path, f"have length greater than or equal to {shape['min']}"
+    if len(value) > shape.get("max", len(value)):
+        yield _shown(value), path, f"have length less than or equal to {shape['max']}"
+
+
+def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[str, str, str]]:
+    if value < shape.get("min", value):
+        yield _shown(value), path, f"have value greater than or equal to {shape['min']}"
+    if value > shape.get("max", value):
+        yield _shown(value), path, f"have value less than or equal to {shape['max']}"
+
+
+def _form(shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
+    if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
+        yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
+    if "enum" in shape and value not in shape["enum"]:
+        yield _shown(value), path, f"satisfy enum value set: [{', '.join(sorted(shape['enum']))}]"
+
+
+def _shown(value: object) -> str:
+    return f"'{value}'"
+
+
+def _camel(member: str) -> str:
+    return member[0].lower() + member[1:]
+
+
+def _wrong_type(value: object, kind: str) -> Refusal:
+    if isinstance(value, dict):
+        words = "Start of structure or map found where not expected"
+    elif isinstance(value, list):
+        words = "Start of list found where not expected"
+    elif kind in ("list", "map", "structure"):
+        words = "Unexpected field type"
+    else:
+        given = f"{value!s}_VALUE".upper() if isinstance(value, bool) else _JSON_NAMES[type(value)]
+        words = f"{given} cannot be converted to {_JAVA_NAMES.get(kind, 'String')}"
+    return Refusal("SerializationException", words)

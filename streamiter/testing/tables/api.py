@@ -1,0 +1,212 @@
+"""The table API: DynamoDB's own operations, answered by the engine; streams, their ARNs and time to live are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from streamiter.clock import SECOND_US, microseconds
+from streamiter.errors import MissingExtra
+from streamiter.testing.knobs import Knobs
+from streamiter.testing.records import TTL_IDENTITY
+from streamiter.testing.refusal import Refusal, internal
+from streamiter.testing.service import Service, SimulatedTable
+from streamiter.testing.tables.changes import Change
+from streamiter.testing.tables.checks import check_batch, check_new_table
+from streamiter.testing.tables.engine import Engine
+from streamiter.testing.tables.specification import check_update, view_at_creation
+from streamiter.testing.tables.ttl import TimeToLive
+from streamiter.testing.writing import write
+
+Body = dict[str, Any]
+Serve = Callable[[Body, int], Body]
+
+# Passed on as they are.
+_WRITES = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
+_STATEMENTS = {"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"}
+_READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
+_TAGS = {"ListTagsOfResource", "TagResource", "UntagResource"}
+_ADMIN = {"DescribeContinuousBackups", "DescribeEndpoints", "DescribeLimits", "UpdateContinuousBackups"}
+_PASSED = _WRITES | _STATEMENTS | _READS | _TAGS | _ADMIN
+
+
+class TableApi:
+    """Takes bodies as JSON gave them; the caller holds the lock, and says what time it is."""
+
+    def __init__(self, service: Service, knobs: Knobs) -> None:
+        self._service = service
+        self._knobs = knobs
+        self._engine: Engine | None = None
+        self._ends: dict[str, TimeToLive] = {}
+        self._own: dict[str, Serve] = {
+            "CreateTable": self._create_table,
+            "UpdateTable": self._update_table,
+            "DeleteTable": self._delete_table,
+            "DescribeTable": self._describe_table,
+            "ListTables": self._list_tables,
+            "UpdateTimeToLive": self._update_time_to_live,
+            "DescribeTimeToLive": self._describe_time_to_live,
+        }
+
+    def knows(self, operation: str) -> bool:
+        """Whether there is such an operation."""
+        return operation in self._own or operation in _PASSED
+
+    def answer(self, operation: str, body: Body, now_us: int) -> bytes:
+        """The body of the answer."""
+        if isinstance(body.get("TableName"), str):
+            body = body | {"TableName": body["TableName"].rpartition(":table/")[2]}
+        serve = self._own.get(operation)
+        return msgspec.json.encode(serve(body, now_us) if serve else self._pass(operation, body, now_us))
+
+    # -- time to live
+
+    @property
+    def next_us(self) -> int | None:
+        """When an item ends next, by its time to live."""
+        return min((end.next_us for end in self._ends.values() if end.next_us is not None), default=None)
+
+    def end_next(self, now_us: int) -> None:
+        """The item that ends next is deleted, unless its end was moved meanwhile."""
+        name, ends = min(
+            ((name, ends) for name, ends in self._ends.items() if ends.next_us is not None),
+            key=lambda named: named[1].next_us or 0,
+        )
+        key, end = ends.take()
+        if ends.is_still(self.engine.item(name, key), end):
+            self._publish(self.engine.delete(name, key), now_us, TTL_IDENTITY)
+
+    # -- the engine
+
+    @property
+    def engine(self) -> Engine:
+        """moto, from its first use on."""
+        if self._engine is None:
+            try:
+                self._engine = Engine(self._service.region, self._service.account)
+            except MissingExtra as error:
+                raise internal(str(error)) from error
+        return self._engine
+
+    def _pass(self, operation: str, body: Body, now_us: int) -> Body:
+        self._mirror(body)
+        if operation == "BatchWriteItem":
+            tables = self._service.tables
+            keys = {name: tables[name].key_names for name in body["RequestItems"] if name in tables}
+            check_batch(body["RequestItems"], keys)
+        answer, changes = self.engine.call(operation, body)
+        self._publish(changes, now_us)
+        unasked = {"ConsumedCapacity"} if body.get("ReturnConsumedCapacity", "NONE") == "NONE" else set()
+        return {name: value for name, value in answer.items() if name not in {*unasked, "ItemCollectionMetrics"}}
+
+    def _publish(self, changes: list[Change], now_us: int, identity: dict[str, str] | None = None) -> None:
+        for change in changes:
+            table = self._service.tables[change.table]
+            if table.has_stream:
+                write(self._service, table, change, now_us, self._knobs, identity)
+            if change.table in self._ends:
+                self._ends[change.table].follow(change, now_us)
+
+    def _mirror(self, body: Mapping[str, Any]) -> None:
+        """Tables that a test made by hand are made in the engine, too, once somebody uses their items."""
+        named = {body.get("TableName"), *body.get("RequestItems", ())}
+        named |= {inner.get("TableName") for action in body.get("TransactItems", ()) for inner in action.values()}
+        for name in named & self._service.tables.keys():
+            if not self.engine.has(name):
+                keys = self._service.tables[name].key_schema
+                attributes = [{"AttributeName": key["AttributeName"], "AttributeType": "S"} for key in keys]
+                request = {"TableName": name, "KeySchema": keys, "AttributeDefinitions": attributes}
+                self.engine.call("CreateTable", {**request, "BillingMode": "PAY_PER_REQUEST"})
+
+    # -- tables
+
+    def _create_table(self, body: Body, now_us: int) -> Body:
+        check_new_table(body)
+        view = view_at_creation(body)
+        name = body["TableName"]
+        if name in self._service.tables:
+            raise Refusal("ResourceInUseException", f"Table already exists: {name}")
+        answer, _ = self.engine.call("CreateTable", _without_stream(body))
+        table = self._service.create_table(name, body["KeySchema"], now_us)
+        if view is not None:
+            self._service.enable_by_itself(table, view, now_us)
+        return {"TableDescription": self._described(answer["TableDescription"], table)}
+
+    def _update_table(self, body: Body, now_us: int) -> Body:
+        table = self._service.table(body["TableName"])
+        check_update(body, table.name, has_stream=table.has_stream)
+        self._mirror(body)
+        answer, _ = self.engine.call("UpdateTable", _without_stream(body))
+        specification = body.get("StreamSpecification")
+        if specification is not None and specification["StreamEnabled"]:
+            self._service.enable_by_itself(table, specification["StreamViewType"], now_us)
+        elif specification is not None:
+            table.latest.disable(now_us, microseconds(self._knobs.disabling))
+        return {"TableDescription": self._described(answer["TableDescription"], table)}
+
+    def _delete_table(self, body: Body, now_us: int) -> Body:
+        table = self._service.table(body["TableName"])
+        self._mirror(body)
+        answer, _ = self.engine.call("DeleteTable", body)
+        described = self._described(answer["TableDescription"], table) | {"TableStatus": "DELETING"}
+        self._service.drop_table(table, now_us)
+        self._ends.pop(table.name, None)
+        return {"TableDescription": described}
+
+    def _describe_table(self, body: Body, now_us: int) -> Body:
+        table = self._service.table(body["TableName"])
+        if self._engine is None or not self._engine.has(table.name):
+            return {"Table": self._described(_bare_description(table), table)}
+        answer, _ = self.engine.call("DescribeTable", body)
+        return {"Table": self._described(answer["Table"], table)}
+
+    def _list_tables(self, body: Body, now_us: int) -> Body:
+        start = body.get("ExclusiveStartTableName")
+        names = [name for name in sorted(self._service.tables) if start is None or name > start]
+        page = names[: body.get("Limit") or 100]
+        return {"TableNames": page} | ({"LastEvaluatedTableName": page[-1]} if len(page) < len(names) else {})
+
+    def _described(self, description: Body, table: SimulatedTable) -> Body:
+        empty = {name for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes") if not description.get(name, ())}
+        described = {name: value for name, value in description.items() if name not in empty}
+        described["CreationDateTime"] = table.created_us / SECOND_US
+        described["TableId"] = table.id
+        if table.streams:
+            described |= {"LatestStreamArn": table.latest.arn, "LatestStreamLabel": table.latest.label}
+        if table.has_stream:
+            described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.latest.view}
+        return described
+
+    # -- time to live, as it is set
+
+    def _update_time_to_live(self, body: Body, now_us: int) -> Body:
+        table = self._service.table(body["TableName"])
+        self._mirror(body)
+        ends = self._ends.setdefault(table.name, TimeToLive())
+        if ends.update(body["TimeToLiveSpecification"]):
+            for item in self.engine.items(table.name):
+                ends.watch({name: item[name] for name in table.key_names}, item, now_us)
+        return {"TimeToLiveSpecification": body["TimeToLiveSpecification"]}
+
+    def _describe_time_to_live(self, body: Body, now_us: int) -> Body:
+        table = self._service.table(body["TableName"])
+        return {"TimeToLiveDescription": self._ends.get(table.name, TimeToLive()).describe()}
+
+
+def _without_stream(body: Body) -> Body:
+    return {name: value for name, value in body.items() if name != "StreamSpecification"}
+
+
+def _bare_description(table: SimulatedTable) -> Body:
+    """That of a table made by hand, which the engine does not know."""
+    return {
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in table.key_names],
+        "ItemCount": 0,
+        "KeySchema": table.key_schema,
+        "TableArn": table.arn,
+        "TableName": table.name,
+        "TableSizeBytes": 0,
+        "TableStatus": "ACTIVE",
+    }

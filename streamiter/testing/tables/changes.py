@@ -1,0 +1,42 @@
+"""Changes: what one request did to items, folded to one change a key, as streams tell of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from streamiter.testing.images import TypedImage, is_same, normal_image
+from streamiter.testing.records import EventName
+
+
+class Change(NamedTuple):
+    """An item before and after a request."""
+
+    table: str
+    key: TypedImage
+    old: TypedImage | None
+    new: TypedImage | None
+
+    @property
+    def event(self) -> EventName:
+        return "INSERT" if self.old is None else "REMOVE" if self.new is None else "MODIFY"
+
+
+class ChangeLog:
+    """What is told while a request runs: an item may change more than once, as an update that first creates it does."""
+
+    def __init__(self) -> None:
+        self._changes: dict[tuple[str, bytes], Change] = {}
+
+    def note(self, table: str, key: TypedImage, old: TypedImage | None, new: TypedImage | None) -> None:
+        """One step: what the item was before it, and is after it."""
+        place = table, msgspec.json.encode(normal_image(key), order="sorted")
+        before = self._changes[place].old if place in self._changes else old and normal_image(old)
+        self._changes[place] = Change(table, normal_image(key), before, new and normal_image(new))
+
+    def take(self) -> list[Change]:
+        """All changes so far, but those that changed nothing; the log is empty then."""
+        changes = [change for change in self._changes.values() if not is_same(change.old, change.new)]
+        self._changes.clear()
+        return changes

@@ -1,0 +1,48 @@
+"""Checks: what the service refuses of a request for tables, and moto lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from streamiter.testing.refusal import invalid, wrong_value
+
+_BATCH = 25
+_KEYS = ("HASH", "RANGE")
+
+
+def check_new_table(body: Mapping[str, Any]) -> None:
+    """A table's name, and that its key is one."""
+    name = body["TableName"]
+    if not 3 <= len(name) <= 255:
+        raise invalid("TableName must be at least 3 characters long and at most 255 characters long")
+    schema = body.get("KeySchema") or []
+    for place, (element, kind) in enumerate(zip(schema, _KEYS, strict=False)):
+        if element["KeyType"] != kind:
+            raise invalid(
+                f"Invalid KeySchema: The {('first', 'second')[place]} KeySchemaElement is not a {kind} key type"
+            )
+
+
+def check_batch(requests: Mapping[str, Any], keys: Mapping[str, list[str]]) -> None:
+    """A batch has 1 to 25 writes, each of another item."""
+    count = sum(map(len, requests.values()))
+    if not 1 <= count <= _BATCH:
+        bound = "less than or equal to 25" if count else "greater than or equal to 1"
+        raise invalid(
+            f"1 validation error detected: Value '{{{', '.join(requests)}}}' at 'requestItems' failed to satisfy "
+            f"constraint: Map value must satisfy constraint: [Member must have length {bound}]"
+        )
+    for table, writes in requests.items():
+        if len({_key(write, keys.get(table, [])) for write in writes}) < len(writes):
+            raise invalid("Provided list of item keys contains duplicates")
+
+
+def _key(write: Mapping[str, Any], names: list[str]) -> bytes:
+    if len(write) != 1:
+        raise wrong_value("Supplied WriteRequest must have exactly one of PutRequest and DeleteRequest")
+    [inner] = write.values()
+    image = inner.get("Item", inner.get("Key", {}))
+    return msgspec.json.encode([image.get(name) for name in names])

@@ -1,0 +1,44 @@
+"""Values: what a request's JSON says of binary and numbers, as the tables keep it: bytes, and digits without needless zeros."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streamiter.testing.images import plain_digits
+from streamiter.testing.refusal import Refusal
+
+_NUMBER = re.compile(r"[-+]?(?=\.?\d)\d{0,38}(\.\d{0,38})?([eE][-+]?\d{1,3})?")
+
+
+def read_values(value: Any) -> Any:
+    """A copy of a request's JSON in which binary is bytes and numbers are plain."""
+    if isinstance(value, Mapping):
+        if len(value) == 1:
+            [(kind, inner)] = value.items()
+            if kind in _READERS and isinstance(inner, str):
+                return {kind: _READERS[kind](inner)}
+            if kind in ("BS", "NS") and isinstance(inner, list) and all(isinstance(part, str) for part in inner):
+                return {kind: list(map(_READERS[kind[0]], inner))}
+        return {name: read_values(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(read_values, value))
+    return value
+
+
+def _binary(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except binascii.Error:
+        raise Refusal("SerializationException", "Invalid base64 in a binary attribute") from None
+
+
+def _number(text: str) -> str:
+    # What is no number is left as it is, for the tables to refuse.
+    return plain_digits(text) if _NUMBER.fullmatch(text) else text
+
+
+_READERS: dict[str, Callable[[str], Any]] = {"B": _binary, "N": _number}

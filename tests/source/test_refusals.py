@@ -1,0 +1,108 @@
+"""Missing credentials, a missing region, a refused permission, a service that is not there: what to do is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamiter import AccessDenied, CredentialsMissing, DynamoDBStreams, Stream, TransientError
+from streamiter.testing import ManualClock, Simulator
+from tests.stream.helpers import assert_all_came, drain, until_raises, write
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("table", ["users", "arn:aws:dynamodb:us-east-1:000000000000:table/users/stream/2025-06-15T15:06:40.000"])
+def test_missing_credentials_say_where_they_are_looked_for(bare: pytest.MonkeyPatch, table: str):
+    with pytest.raises(CredentialsMissing) as caught:
+        with Stream(DynamoDBStreams(table, endpoint_url=NOWHERE, region="us-east-1"), clock=ManualClock()) as stream:
+            for _ in range(5):
+                next(stream)
+    told = str(caught.value)
+    assert "no AWS credentials were found" in told
+    for remedy in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "session=", "client="):
+        assert remedy in told
+
+
+def test_half_of_the_credentials_are_missing_ones(bare: pytest.MonkeyPatch):
+    bare.setenv("AWS_ACCESS_KEY_ID", "simulator")
+    with pytest.raises(CredentialsMissing, match="AWS_SECRET_ACCESS_KEY"):
+        Stream(DynamoDBStreams("users", endpoint_url=NOWHERE, region="us-east-1"))
+
+
+def test_a_profile_that_is_not_there_is_missing_credentials(bare: pytest.MonkeyPatch):
+    bare.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(CredentialsMissing, match="nobody"):
+        Stream(DynamoDBStreams("users", endpoint_url=NOWHERE, region="us-east-1"))
+
+
+def test_a_missing_region_says_how_to_give_one(credentials: None):
+    with pytest.raises(CredentialsMissing, match="(?s)region.*region=.*AWS_DEFAULT_REGION"):
+        Stream(DynamoDBStreams("users", endpoint_url=NOWHERE))
+
+
+def test_what_the_message_for_a_missing_region_advises_works(sim: Simulator, bare: pytest.MonkeyPatch):
+    bare.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    assert DynamoDBStreams("users", endpoint_url=sim.endpoint_url).name == sim.stream_arn
+
+
+def test_a_region_that_cannot_be_one_is_told(credentials: None):
+    with pytest.raises(ValueError, match="no such region!|region"):
+        Stream(DynamoDBStreams("users", region="no such region!"))
+
+
+@pytest.mark.parametrize("operation", ["DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords"])
+@pytest.mark.parametrize("kind", ["access_denied", "unknown_key", "expired_token"])
+def test_a_refused_permission_names_the_iam_action_and_where(sim: Simulator, operation: str, kind: str):
+    sim.shape("S1")
+    write(sim, "S1")
+    sim.fault(operation, kind=kind, times=None)
+    with pytest.raises(AccessDenied) as caught:
+        with Stream(
+            DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"), clock=sim.clock
+        ) as stream:
+            drain(stream, sim.clock)
+    told = str(caught.value)
+    assert f"dynamodb:{operation}" in told
+    assert "the caller needs the IAM action" in told
+    assert "users" in told
+
+
+def test_list_streams_is_named_where_only_a_streams_client_was_given(sim: Simulator):
+    sim.fault("ListStreams", kind="access_denied", times=None)
+    with pytest.raises(AccessDenied, match="dynamodb:ListStreams.*needs the IAM action dynamodb:ListStreams"):
+        Stream(DynamoDBStreams("users", client=sim.client()))
+
+
+def test_after_the_permission_is_given_it_goes_on(sim: Simulator):
+    sim.shape("S1")
+    write(sim, "S1")
+    fault = sim.fault("GetRecords", kind="access_denied", times=None)
+    with Stream(DynamoDBStreams(sim.stream_arn, client=sim.client()), clock=sim.clock) as stream:
+        until_raises(AccessDenied, stream, sim.clock)
+        sim.heal(fault)
+        assert_all_came(drain(stream, sim.clock), sim)
+
+
+def test_a_service_that_is_not_there_is_tried_with_patience(credentials: None):
+    clock = ManualClock()
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/users/stream/2025-06-15T15:06:40.000"
+    with Stream(DynamoDBStreams(arn, endpoint_url=NOWHERE, region="us-east-1"), clock=clock, patience=5) as stream:
+        _, error = until_raises(TransientError, stream, clock)
+    assert "listing the shards" in str(error)
+    assert "could not be called" in str(error)
+
+
+@pytest.mark.parametrize("kind", ["throttle", "500", "reset"])
+def test_a_table_is_looked_up_with_patience_too(sim: Simulator, kind: str):
+    sim.shape("S1")
+    sim.fault("DescribeTable", kind=kind, times=2)
+    with Stream(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"), clock=sim.clock) as stream:
+        assert stream.token["stream"] == sim.stream_arn
+
+
+def test_errors_hold_no_credentials(sim: Simulator, bare: pytest.MonkeyPatch):
+    bare.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    sim.fault("DescribeTable", kind="access_denied", times=None)
+    with pytest.raises(AccessDenied) as caught:
+        Stream(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"))
+    assert "hunter2" not in str(caught.value)
