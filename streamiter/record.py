@@ -8,32 +8,40 @@ from typing import Any
 import arrow
 import msgspec
 
+from streamiter.images import decode_image
 from streamiter.position import Place
 from streamiter.shard import Rank, sortable
 
-_UNREAD = object()
-_UNPLACED = Rank("?", 0, "?")
-
 
 class Record:
-    """One record of a shard. The service's part never changes; the merge stamps its order on it, once, as it comes out."""
+    """One record of a shard. The service's part never changes; the merge stamps its order on it, as it comes out."""
 
-    __slots__ = ("clock", "created_us", "late", "order_us", "place", "rank", "sequence_number", "shard_id")
+    __slots__ = ("_place", "clock", "created_us", "late", "order_us", "rank", "sequence_number", "shard_id")
+
+    clock: int  # how many records the stream had returned with this one, over all resumes
+    late: bool  # whether one that sorts behind it had been returned before
+    order_us: int  # its order time (law 3)
+    rank: Rank  # its shard's
 
     def __init__(self, shard_id: str, sequence_number: str, created_us: int | None) -> None:
         self.shard_id = shard_id
         self.sequence_number = sequence_number
         self.created_us = created_us
-        self.order_us = 0
-        self.rank = _UNPLACED
-        self.place = Place(0, 0)
-        self.clock = 0
-        self.late = False
+        self._place: Place | None = None
 
     @property
     def number(self) -> int:
         """The sequence number as the integer that it compares by, within its shard."""
         return int(self.sequence_number)
+
+    @property
+    def place(self) -> Place:
+        """Its place in its shard (law 4)."""
+        return self._place or Place(self.number, 0)
+
+    def set_place(self, place: Place) -> None:
+        """For the merge: where the place is not just the sequence number."""
+        self._place = place
 
     @property
     def created_at(self) -> arrow.Arrow | None:
@@ -56,36 +64,41 @@ class ChangeRecord(Record):
     Images stay as the service sent them until somebody reads them. Numbers come as Decimal, binary as bytes, sets as set.
     """
 
-    __slots__ = ("_convert", "_envelope", "_key", "_new", "_old")
+    __slots__ = ("_envelope", "_images")
 
-    def __init__(self, shard_id: str, envelope: Envelope, decode: Callable[[Any], Any]) -> None:
+    def __init__(self, shard_id: str, envelope: Envelope) -> None:
+        # Made for each record: no call to the base class, nothing that can be found out later.
         change = envelope.dynamodb
         created = change.ApproximateCreationDateTime
-        super().__init__(shard_id, change.SequenceNumber, None if created is None else round(created * 1e6))
+        self.shard_id = shard_id
+        self.sequence_number = change.SequenceNumber
+        self.created_us = None if created is None else int(created * 1e6 + 0.5)
+        self._place = None
         self._envelope = envelope
-        self._convert = decode
-        self._key = self._new = self._old = _UNREAD
+        self._images: dict[str, Any] | None = None
 
     @property
     def key(self) -> Any:
         """The keys of the row."""
-        if self._key is _UNREAD:
-            self._key = self._convert(self._envelope.dynamodb.Keys)
-        return self._key
+        return self._image("Keys")
 
     @property
     def new(self) -> Any:
         """The row after the change; None where it was removed, or where the stream's view type leaves it out."""
-        if self._new is _UNREAD:
-            self._new = self._convert(self._envelope.dynamodb.NewImage)
-        return self._new
+        return self._image("NewImage")
 
     @property
     def old(self) -> Any:
         """The row before the change; None where it was inserted, or where the stream's view type leaves it out."""
-        if self._old is _UNREAD:
-            self._old = self._convert(self._envelope.dynamodb.OldImage)
-        return self._old
+        return self._image("OldImage")
+
+    def _image(self, name: str) -> Any:
+        images = self._images
+        if images is None:
+            images = self._images = {}
+        if name not in images:
+            images[name] = decode_image(getattr(self._envelope.dynamodb, name))
+        return images[name]
 
     @property
     def event_id(self) -> str | None:
@@ -120,9 +133,11 @@ class ChangeRecord(Record):
 
     def use_model(self, model: Callable[[Any], Any]) -> None:
         """Turns the images, where there are any, into the caller's own class; what the model raises comes through."""
-        new, old = self.new, self.old
-        new, old = (None if new is None else model(new)), (None if old is None else model(old))
-        self._new, self._old = new, old
+        converted = {"Keys": self.key}
+        for name in ("NewImage", "OldImage"):
+            image = decode_image(getattr(self._envelope.dynamodb, name))
+            converted[name] = None if image is None else model(image)
+        self._images = converted
 
     def __getitem__(self, name: str) -> Any:
         """Bloop's shape: "key", "new", "old", "meta"."""
@@ -149,7 +164,7 @@ class ChangeRecord(Record):
         return f"<{self.event_name} {self.sequence_number} of {self.shard_id}>"
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """What changed: the part of the service's record that is about the row. Images are kept undecoded."""
 
     SequenceNumber: str
@@ -158,18 +173,15 @@ class Change(msgspec.Struct, frozen=True):
     NewImage: Any = None
     OldImage: Any = None
     SizeBytes: int | None = None
-    StreamViewType: str | None = None
 
 
-class Envelope(msgspec.Struct, frozen=True):
+class Envelope(msgspec.Struct, frozen=True, gc=False):
     """The service's record, by its own names."""
 
     dynamodb: Change
     eventID: str | None = None
     eventName: str | None = None
     eventVersion: str | None = None
-    eventSource: str | None = None
-    awsRegion: str | None = None
     userIdentity: dict[str, Any] | None = None
 
 

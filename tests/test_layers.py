@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "streamiter"
 
 # Read down: a room may import itself and what stands before it. The values are single modules, in their own order.
-VALUES = ("errors", "clock", "shard", "position", "record", "token")
+VALUES = ("errors", "clock", "shard", "position", "images", "record", "token")
 CORE = (*VALUES, "source", "lineage", "merge", "stream")
 ROOMS = (*CORE, "testing", "spark", "cli", "demo")
 

@@ -330,6 +330,7 @@ class Drive:
 
     def run(self, total: int | None = None, *, quiet_us: int = 100 * SECOND, linger: int = 6) -> list[Out]:
         """Reads until so many records came out, and a little further; without a number, until nothing comes any more."""
+        self._came_us = self.now_us
         while total is None or len(self.out) < total:
             self.round()
             if self.now_us - self._came_us > quiet_us:
@@ -341,6 +342,7 @@ class Drive:
     def read(self, total: int, *, quiet_us: int = 100 * SECOND) -> list[Out]:
         """Reads until exactly so many records came out, and stops there, whatever is under way."""
         self._stop_at = total
+        self._came_us = self.now_us
         while len(self.out) < total and self.now_us - self._came_us <= quiet_us:
             self.round()
         self._stop_at = None

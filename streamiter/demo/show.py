@@ -90,7 +90,7 @@ class Show:
         self._title(f"The token after record {token['clock']}: {len(json.dumps(token))} bytes of JSON")
         self._say(Span("reads on in   "), *listed(going), Span("   each after its last record returned", "dim"))
         self._say(Span("has finished  "), *listed(finished), Span("   kept as their parents", "dim"))
-        self._say(Span("holds no iterator, no credential, and nothing of any record", "dim"))
+        self._say(Span("holds no iterator, no credential, no content of records", "dim"))
         self._rest()
 
     def _show_kill(self, watch: Watch) -> None:
@@ -116,7 +116,8 @@ class Show:
         self._rerun.show("unkilled", unkilled)
         self._rest()
         verdict = Verdict.of(read, due, unkilled)
-        self._screen.line(verdict.line)
+        self._screen.piece(verdict.line)  # whole, also where the screen is narrow
+        self._screen.line()
         return verdict.is_good
 
     # -- lines

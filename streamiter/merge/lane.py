@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import pairwise, repeat
-from operator import lt
+from itertools import pairwise
+from operator import le, lt
 
 from streamiter.clock import SECOND_US, floor_second
 from streamiter.position import After, AtTime, Horizon, Place, Position
@@ -27,7 +27,7 @@ class Lane:
     """
 
     __slots__ = (
-        "_empties", "_is_at_tip", "_is_fresh", "_tip_us", "average_bytes", "childless", "closed", "dropped", "emitted_us",
+        "_bytes", "_empties", "_odd", "_is_at_tip", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "emitted_us",
         "ended_us", "gap", "given", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
         "place", "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
         "unresolved", "was_finished",
@@ -63,14 +63,15 @@ class Lane:
         self.idle_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
         self.service_us = NEVER  # service time of the last page
-        self.average_bytes = 0.0
+        self._bytes = 0.0  # of what waits, as the service sent it
         self.dropped = 0  # records older than what was asked for
         self.given = 0  # records returned, since the lane was opened
         # What was fetched and not yet returned is [head:]; what is before head was returned and is cut off now and then.
         self.times: list[int] = []
-        self.places: list[Place] = []
+        self.places: list[Place | None] = []  # None: (its sequence number, 0), as it nearly always is
         self.records: list[Record] = []
         self.head = 0
+        self._odd = False  # whether any place is not just the record's number
         self._empties = 0
         self._is_fresh = True
         self._is_at_tip = False
@@ -105,8 +106,7 @@ class Lane:
             self._is_fresh = False
             self._is_at_tip = False
             self.newest_us = records[-1].created_us
-            self.average_bytes = size_bytes / len(records)
-            self._append(records)
+            self._append(records, size_bytes / len(records))
         else:
             self._empties += 1
             if not ended and self._is_tip(service_us, caught_up):
@@ -132,7 +132,6 @@ class Lane:
         assert not len(self)
         self.start = start
         self.place = None
-        self.times, self.places, self.records, self.head = [], [], [], 0
         self.gap = None
         self.latest = False
         self.idle_us = start.time_us if isinstance(start, AtTime) else None
@@ -152,22 +151,34 @@ class Lane:
     def discard(self) -> None:
         """What came is not to be returned: only the order times that it brought count."""
         self.emitted_us = self.last_us
-        self.times, self.places, self.records, self.head = [], [], [], 0
+        self._clear()
 
     # -- what goes out
 
-    def advance(self) -> None:
-        """The record at the head was returned."""
-        self.place = self.places[self.head]
-        self.emitted_us = self.times[self.head]
-        self.head += 1
-        self.given += 1
+    def advance(self, count: int) -> None:
+        """So many records at the head were returned."""
+        last = self.head + count - 1
+        self.place = self.place_at(last)
+        self.emitted_us = self.times[last]
+        self._bytes -= self._bytes * count / len(self)
+        self.head += count
+        self.given += count
         if self.head == len(self.times):
-            self.times, self.places, self.records, self.head = [], [], [], 0
+            self._clear()
         elif self.head >= 4096 and self.head * 2 >= len(self.times):
             self.times, self.places = self.times[self.head :], self.places[self.head :]
             self.records = self.records[self.head :]
             self.head = 0
+
+    def stamp(self, end: int) -> None:
+        """Writes on the waiting records up to `end` the places that are not just their numbers."""
+        if self._odd:
+            for index in range(self.head, end):
+                self.records[index].set_place(self.place_at(index))
+
+    def place_at(self, index: int) -> Place:
+        """The place of a record that was fetched."""
+        return self.places[index] or Place(self.records[index].number, 0)
 
     def end_below(self, bound: Bound) -> int:
         """How far the waiting records reach that sort at or below a bound: an index past the last of them."""
@@ -200,7 +211,7 @@ class Lane:
     @property
     def fetch_position(self) -> Position:
         """Where fetching goes on, after the last record fetched."""
-        return After(self.places[-1]) if len(self) else self.position
+        return After(self.place_at(-1)) if len(self) else self.position
 
     @property
     def is_current(self) -> bool:
@@ -248,9 +259,14 @@ class Lane:
     @property
     def waiting_bytes(self) -> float:
         """About how many bytes wait, as the service sent them."""
-        return len(self) * self.average_bytes
+        return self._bytes
 
-    def _append(self, records: Sequence[Record]) -> None:
+    def _clear(self) -> None:
+        self.times, self.places, self.records, self.head = [], [], [], 0
+        self._bytes = 0.0
+        self._odd = False
+
+    def _append(self, records: Sequence[Record], record_bytes: float) -> None:
         times = _order_times(records, self.last_us)
         if self.skip_before_us is not None and (self.last_us is None or self.last_us < self.skip_before_us):
             kept = bisect_left(times, self.skip_before_us)
@@ -258,9 +274,8 @@ class Lane:
             records, times = records[kept:], times[kept:]
             if not times:
                 return
-        numbers = [record.number for record in records]
-        last_place = self.places[-1] if len(self) else self.place
-        places = _places(numbers, last_place)
+        before = self.place_at(-1) if len(self) else self.place
+        places = _places([record.sequence_number for record in records], before)
         if self.idle_us is not None:
             # Nothing was there up to the tip, yet here is an older one, of a skewed clock: a resume must not miss it.
             oldest_us = min(
@@ -268,12 +283,11 @@ class Lane:
             )
             self.idle_us = min(self.idle_us, oldest_us)
         self.last_us = times[-1]
-        if len(self):
-            self.times += times
-            self.places += places
-            self.records += records
-        else:
-            self.times, self.places, self.records, self.head = times, places, list(records), 0
+        self._bytes += record_bytes * len(times)
+        self._odd |= places[0] is not None
+        self.times += times
+        self.places += places
+        self.records += records
 
     def _is_tip(self, service_us: int, caught_up: bool | None) -> bool:
         if self.closed:
@@ -298,33 +312,38 @@ class Lane:
         assert len(self.times) == len(self.places) == len(self.records)
         assert 0 <= self.head <= len(self.times)
         assert all(earlier <= later for earlier, later in pairwise(self.times))
-        assert all(earlier < later for earlier, later in pairwise(self.places))
+        places = list(map(self.place_at, range(len(self.times))))
+        assert all(earlier < later for earlier, later in pairwise(places))
         if len(self):
             assert self.last_us == self.times[-1]
             assert self.emitted_us is None or self.emitted_us <= self.times[self.head]
-            assert self.place is None or self.place < self.places[self.head]
+            assert self.place is None or self.place < places[self.head]
         assert not (self.closed and self._tip_us is not None)
         assert not (self._is_at_tip and (self.ended or self._tip_us is None or self._empties == 0))
 
 
 def _order_times(records: Sequence[Record], floor_us: int | None) -> list[int]:
     """Order times: never below the one before, nor below the floor; without a creation time, that of the one before."""
-    times = []
     time_us = 0 if floor_us is None else floor_us
-    for record in records:
-        created_us = record.created_us
+    created = [record.created_us for record in records]
+    if None not in created and all(map(le, [time_us, *created], created)):  # type: ignore[arg-type]
+        return created  # type: ignore[return-value]  # as it nearly always is
+    times = []
+    for created_us in created:
         if created_us is not None and created_us > time_us:
             time_us = created_us
         times.append(time_us)
     return times
 
 
-def _places(numbers: list[int], before: Place | None) -> list[Place]:
-    """The places of records with these sequence numbers, after the place of the one before."""
-    if all(map(lt, numbers, numbers[1:])) and (before is None or numbers[0] > before.number):
-        return list(map(Place, numbers, repeat(0)))  # as it nearly always is
-    places = []
-    for number in numbers:
+def _places(numbers: list[str], before: Place | None) -> list[Place | None]:
+    """The places of records with these sequence numbers, after the place of the one before; None: just the number."""
+    # Digits of one length compare as the numbers do; leading zeros do no harm.
+    if len(set(map(len, numbers))) == 1 and all(map(lt, numbers, numbers[1:])):
+        if before is None or int(numbers[0]) > before.number:
+            return [None] * len(numbers)
+    places: list[Place | None] = []
+    for number in map(int, numbers):
         before = Place(number, 0) if before is None else before.next(number)
         places.append(before)
     return places

@@ -4,12 +4,17 @@ Two sorted lists carry it: the bounds of the lanes that hold the others, and the
 Everything at or below the least bound can come out, so it is sorted at once, as a *window*: the lanes' runs are joined in
 the order of their ranks and sorted by order time alone; a stable sort keeps ranks and places as law 4 wants them. Timsort
 merges such runs at the speed of memory; popping a heap record by record would cost several times as much.
+
+A window is handed out as a plain iterator: a record taken from it counts as returned, without a call for each. How far it
+was taken is looked at (`settle`) before anything else happens.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise, repeat
-from operator import itemgetter
+from operator import itemgetter, length_hint
 
 from sortedcontainers import SortedList
 
@@ -38,9 +43,9 @@ class Merge:
         self._heads: SortedList[tuple[int, Rank]] = SortedList()
         self._bound_of: dict[str, Bound] = {}
         self._head_of: dict[str, tuple[int, Rank]] = {}
-        self._window: list[tuple[int, Lane]] = []
-        self._window_lanes: list[Lane] = []
-        self._at = 0  # how much of the window came out
+        self.waiting_bytes = 0.0  # about how many bytes wait in the lanes
+        self._bytes_of: dict[str, float] = {}
+        self._window = _Window([], [], [], self.high)
 
     # -- lanes in
 
@@ -54,13 +59,16 @@ class Merge:
 
     def update(self, lane: Lane) -> None:
         """The lane changed: a page came, it ended, it was restarted."""
-        if self._at < len(self._window) and self._disturbs(lane):
+        self.settle()
+        if self._window.rest and self._disturbs(lane):
             self._drop_window()
         self._place_bound(lane)
         self._place_head(lane)
+        self._weigh(lane)
 
     def release(self, shard_id: str) -> None:
         """The shard holds the others no longer; what waits in it still comes out in order."""
+        self.settle()
         bound = self._bound_of.pop(shard_id, None)
         if bound is not None:
             self._bounds.remove((bound, shard_id))
@@ -69,37 +77,43 @@ class Merge:
 
     # -- records out
 
+    def records(self) -> Iterator[Record]:
+        """The records that can come out now, in order; each that is taken from the iterator counts as returned."""
+        self.settle()
+        if not self._window.rest:
+            self._open_window()
+        return self._window.iterator
+
     def peek(self) -> Record | None:
         """The record that comes next, without taking it; None while the merge waits."""
-        if self._at == len(self._window) and not self._open_window():
-            return None
-        lane = self._window[self._at][1]
-        return lane.records[lane.head]
+        self.records()
+        window = self._window
+        return window.records[window.taken] if window.rest else None
 
     def pop(self) -> Record | None:
         """The record that comes next, with its order stamped on it; None while the merge waits."""
-        if self._at == len(self._window) and not self._open_window():
-            return None
-        time_us, lane = self._window[self._at]
-        self._at += 1
-        head = lane.head
-        record = lane.records[head]
-        place = lane.places[head]
-        self.clock += 1
-        record.order_us = time_us
-        record.rank = lane.rank
-        record.place = place
-        record.clock = self.clock
-        key = (time_us, lane.rank, place)
-        if self.high is None or key > self.high:
-            self.high = key
-        else:
-            record.late = True
-            self.late += 1
-        lane.advance()
-        if self._at == len(self._window):
-            self._drop_window()
+        record = next(self.records(), None)
+        self.settle()
         return record
+
+    def settle(self) -> None:
+        """Takes note of what was taken from the window since the last time."""
+        window = self._window
+        taken = len(window.records) - length_hint(window.iterator)
+        if taken == window.taken:
+            return
+        counts = Counter(window.lanes[window.taken : taken])
+        self.clock += taken - window.taken
+        self.late += max(0, min(taken, window.late) - window.taken)
+        window.taken = taken
+        for lane, count in counts.items():
+            lane.advance(count)
+            self._weigh(lane)
+        if taken > window.late:
+            last = window.lanes[taken - 1]
+            self.high = (window.times[taken - 1], last.rank, window.records[taken - 1].place)
+        if not window.rest:
+            self._drop_window()
 
     # -- questions
 
@@ -113,7 +127,7 @@ class Merge:
     @property
     def waits_until_us(self) -> int | None:
         """The order time of the first record that waits for another lane; None where none does."""
-        if self._at < len(self._window) or not self._heads:
+        if self._window.rest or not self._heads:
             return None
         return int(self._heads[0][0])
 
@@ -134,26 +148,28 @@ class Merge:
 
     # -- the window
 
-    def _open_window(self) -> bool:
+    def _open_window(self) -> None:
         if self.is_blocked or not self._heads:
-            return False
+            return
         limit = self._limit()
-        parts = []
+        lanes = []
         for head_us, rank in self._heads:
             if (head_us, rank) > limit:
                 break
-            lane = self._lanes[rank.shard_id]
-            parts.append((rank, lane, lane.end_below(limit)))
-        parts.sort(key=_order_time)  # by rank
-        window: list[tuple[int, Lane]] = []
-        for _, lane, end in parts:
-            window += zip(lane.times[lane.head : end], repeat(lane))
+            lanes.append(self._lanes[rank.shard_id])
+        lanes.sort(key=lambda lane: lane.rank)
+        entries: list[tuple[int, Record, Lane]] = []
+        for lane in lanes:
+            end = lane.end_below(limit)
+            entries += zip(lane.times[lane.head : end], lane.records[lane.head : end], repeat(lane))
             self._heads.remove(self._head_of.pop(lane.shard_id))
-        if len(parts) > 1:
-            window.sort(key=_order_time)
-        self._window, self._at = window, 0
-        self._window_lanes = [lane for _, lane, _ in parts]
-        return bool(window)
+            lane.stamp(end)
+        if len(lanes) > 1:
+            entries.sort(key=_order_time)
+        if entries:
+            times, records, owners = map(list, zip(*entries, strict=True))
+            self._window = _Window(times, records, owners, self.high)
+            self._window.stamp(self.clock)
 
     def _limit(self) -> Bound:
         """The greatest (order time, rank) that can come out: what no lane can still give an earlier one than; or late ones."""
@@ -162,8 +178,9 @@ class Merge:
 
     def _drop_window(self) -> None:
         """The rest of the window goes back to its lanes: it is only a view of what waits in them."""
-        lanes, self._window_lanes = self._window_lanes, []
-        self._window, self._at = [], 0
+        lanes = dict.fromkeys(self._window.lanes)
+        self._window.records.clear()  # An iterator that somebody still has must give nothing more.
+        self._window = _Window([], [], [], self.high)
         for lane in lanes:
             self._place_head(lane)
             if lane.shard_id not in self._bound_of and lane.is_drained:
@@ -177,8 +194,11 @@ class Merge:
         if bound == _EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
             bound = min(lane.bound, (lane.times[lane.head], lane.rank)) if len(lane) else lane.bound
         bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
-        end_us, last = self._window[-1]
-        return bound < (end_us, last.rank)
+        return bound < (self._window.times[-1], self._window.lanes[-1].rank)
+
+    def _weigh(self, lane: Lane) -> None:
+        self.waiting_bytes += lane.waiting_bytes - self._bytes_of.get(lane.shard_id, 0.0)
+        self._bytes_of[lane.shard_id] = lane.waiting_bytes
 
     def _place_head(self, lane: Lane) -> None:
         old = self._head_of.pop(lane.shard_id, None)
@@ -200,22 +220,60 @@ class Merge:
         head = self._head_of.pop(shard_id, None)
         if head is not None:
             self._heads.remove(head)
+        self.waiting_bytes -= self._bytes_of.pop(shard_id, 0.0)
         del self._lanes[shard_id]
 
     def _check(self) -> None:
         """Raises AssertionError where the merge contradicts itself or its lanes."""
+        self.settle()
         for lane in self._lanes.values():
             lane._check()
         assert list(self._bounds) == sorted((bound, shard_id) for shard_id, bound in self._bound_of.items())
         assert list(self._heads) == sorted(self._head_of.values())
         assert all(self._lanes[shard_id].bound == bound for shard_id, bound in self._bound_of.items())
-        rest = self._window[self._at :]
+        window = self._window
+        rest = list(zip(window.times, window.lanes, strict=True))[window.taken :]
         waiting = {lane.shard_id: list(lane.times[lane.head :]) for lane in self._lanes.values()}
         for time_us, lane in rest:
             assert waiting[lane.shard_id].pop(0) == time_us
         assert all((a[0], a[1].rank) <= (b[0], b[1].rank) for a, b in pairwise(rest))
+        assert abs(self.waiting_bytes - sum(lane.waiting_bytes for lane in self._lanes.values())) < 1.0
         if rest:
             assert (rest[-1][0], rest[-1][1].rank) <= self._limit()
         else:
             heads = {lane.shard_id: (lane.times[lane.head], lane.rank) for lane in self._lanes.values() if len(lane)}
             assert self._head_of == heads
+
+
+class _Window:
+    """Records in the order in which they come out, and how many of them did."""
+
+    __slots__ = ("iterator", "lanes", "late", "records", "taken", "times")
+
+    def __init__(self, times: list[int], records: list[Record], lanes: list[Lane], high: Key | None) -> None:
+        self.times = times
+        self.records = records
+        self.lanes = lanes
+        self.taken = 0
+        self.late = 0  # so many of the first ones sort below what is out already
+        self.iterator = iter(records)
+        if high is not None:
+            late = zip(times, lanes, records, strict=True)
+            while (entry := next(late, None)) and (entry[0], entry[1].rank, entry[2].place) <= high:
+                self.late += 1
+
+    @property
+    def rest(self) -> int:
+        """How many are still to come."""
+        return len(self.records) - self.taken
+
+    def stamp(self, clock: int) -> None:
+        """Writes on each record what the merge found for it."""
+        for record, time_us, lane in zip(self.records, self.times, self.lanes, strict=True):
+            clock += 1
+            record.order_us = time_us
+            record.rank = lane.rank
+            record.clock = clock
+            record.late = False
+        for record in self.records[: self.late]:
+            record.late = True

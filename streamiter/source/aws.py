@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import botocore.exceptions as boto
 from botocore.config import Config
@@ -14,6 +15,7 @@ from botocore.config import Config
 from streamiter.errors import (
     AccessDenied,
     CredentialsMissing,
+    InvalidOption,
     InvalidStream,
     IteratorExpired,
     PositionTrimmed,
@@ -68,10 +70,23 @@ _OUR_WORDS: dict[str, type[SourceError]] = {
 }
 
 
-def client_config(connections: int) -> Config:
+def check_endpoint(url: Any) -> None:
+    """An endpoint_url that can be used, and that gives nothing away in a log."""
+    if url is None:
+        return
+    if not isinstance(url, str):
+        raise InvalidOption(f"endpoint_url= takes a str, not a {type(url).__name__}")
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None:
+        raise InvalidStream("an endpoint_url with a user name or password in it is refused: it would end up in logs")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidStream("an endpoint_url is written http://HOST:PORT or https://HOST")
+
+
+def client_config(connections: int, *, attempts: int = 1) -> Config:
     """How our own clients call: every answer comes back at once, since Stream itself knows when to ask again."""
     return Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},
+        retries={"total_max_attempts": attempts, "mode": "standard"},
         max_pool_connections=max(connections, 10),
         connect_timeout=5,
         read_timeout=20,
@@ -90,6 +105,8 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
             f"{where}: no AWS credentials were found ({error}); "
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or pass session= or client="
         ) from error
+    except (boto.ProfileNotFound, boto.ConfigParseError, boto.ConfigNotFound) as error:
+        raise CredentialsMissing(f"{where}: {error}; name another AWS_PROFILE, or pass session= or client=") from error
     except (boto.NoRegionError, boto.TokenRetrievalError) as error:
         raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_DEFAULT_REGION") from error
     except boto.ParamValidationError as error:

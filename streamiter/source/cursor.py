@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from streamiter.position import After, Position
 from streamiter.source.base import Page, ShardIterator, Source
 
-_MARGIN_US = 60_000_000  # an iterator this close to its death is not used any more: a heartbeat renews it
+_MARGIN_US = 180_000_000  # an iterator this close to its death is renewed by a heartbeat
 
 
 @dataclass(slots=True)

@@ -16,9 +16,8 @@ from streamiter.position import After, AtNumber, AtTime, Position
 from streamiter.record import Change, ChangeRecord, Envelope
 from streamiter.shard import Shard
 from streamiter.source import wire
-from streamiter.source.aws import client_config, our_words, service_time_us
+from streamiter.source.aws import check_endpoint, client_config, our_words, service_time_us
 from streamiter.source.base import Page, ShardIterator, ShardPage
-from streamiter.source.images import decode_image
 
 _STREAM_ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:[\w-]*:table/(?P<table>[^/]+)/stream/(?P<label>.+)")
 _TABLE_ARN = re.compile(r"arn:[\w-]+:dynamodb:(?P<region>[\w-]*):[\w-]*:table/(?P<table>[^/]+)")
@@ -53,6 +52,11 @@ class DynamoDBStreams:
             raise InvalidOption("pass client=, or session=, endpoint_url= and region=, not both: a client has its own")
         if client is not None and not hasattr(client, "get_shard_iterator"):
             raise InvalidOption("client= takes a boto3 client of 'dynamodbstreams', this one has no get_shard_iterator")
+        check_endpoint(endpoint_url)
+        if region is not None and not isinstance(region, str):
+            raise InvalidOption(f"region= takes a str such as 'eu-west-1', not a {type(region).__name__}")
+        if session is not None and not callable(getattr(session, "client", None)):
+            raise InvalidOption(f"session= takes a boto3 Session, not a {type(session).__name__}")
         arn = _TABLE_ARN.match(table_or_arn)
         self._session = session
         self._options = {"endpoint_url": endpoint_url, "region_name": region or (arn["region"] if arn else None)}
@@ -111,7 +115,7 @@ class DynamoDBStreams:
             following = response.get("NextShardIterator")
             size_bytes = sum(row.get("dynamodb", {}).get("SizeBytes", 0) + 400 for row in rows)
         return Page(
-            [ChangeRecord(shard_id, envelope, decode_image) for envelope in envelopes],
+            [ChangeRecord(shard_id, envelope) for envelope in envelopes],
             ShardIterator(shard_id, following) if following else None,
             service_time_us(response),
             None,
@@ -137,7 +141,9 @@ class DynamoDBStreams:
         with our_words("dynamodb:*", repr(self)):
             try:
                 session: Any = self._session or boto3.session.Session()
-                client = session.client(service, config=client_config(_CONNECTIONS), **self._options)
+                # The table is looked up before there is a Stream to ask again: there botocore does.
+                config = client_config(_CONNECTIONS, attempts=1 if service == "dynamodbstreams" else 6)
+                client = session.client(service, config=config, **self._options)
             except ValueError as error:
                 raise InvalidOption(f"{self!r}: {error}") from error
         self._own.append(client)
@@ -245,13 +251,10 @@ def _envelope(row: Mapping[str, Any]) -> Envelope:
             change.get("NewImage"),
             change.get("OldImage"),
             change.get("SizeBytes"),
-            change.get("StreamViewType"),
         ),
         row.get("eventID"),
         row.get("eventName"),
         row.get("eventVersion"),
-        row.get("eventSource"),
-        row.get("awsRegion"),
         row.get("userIdentity"),
     )
 

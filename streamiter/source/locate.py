@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from streamiter.errors import InvalidOption, InvalidStream
 from streamiter.source.base import Source
@@ -54,15 +54,4 @@ def _parse(rest: str, scheme: str) -> tuple[str, dict[str, Any]]:
         if option in options or not value:
             raise InvalidStream(f"the option {option!r} is {'given twice' if option in options else 'empty'}")
         options[option] = value
-    _check_endpoint(options.get("endpoint_url"))
     return name, options
-
-
-def _check_endpoint(url: str | None) -> None:
-    if url is None:
-        return
-    parts = urlsplit(url)
-    if parts.username is not None or parts.password is not None:
-        raise InvalidStream("an endpoint_url with a user name or password in it is refused: it would end up in logs")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidStream("an endpoint_url is written http://HOST:PORT or https://HOST")

@@ -18,11 +18,10 @@ import msgspec
 from streamiter.errors import TransientError
 from streamiter.record import Envelope
 
-
 NOTHING = msgspec.Raw()  # an image that is not there; msgspec keeps text only where no other type is allowed
 
 
-class RawChange(msgspec.Struct, frozen=True):
+class RawChange(msgspec.Struct, frozen=True, gc=False):
     """`Change`, decoded from bytes: images stay text."""
 
     SequenceNumber: str
@@ -31,16 +30,15 @@ class RawChange(msgspec.Struct, frozen=True):
     NewImage: msgspec.Raw = NOTHING
     OldImage: msgspec.Raw = NOTHING
     SizeBytes: int | None = None
-    StreamViewType: str | None = None
 
 
-class RawEnvelope(Envelope, frozen=True):
+class RawEnvelope(Envelope, frozen=True, gc=False):
     """`Envelope`, decoded from bytes."""
 
     dynamodb: RawChange  # type: ignore[assignment]  # the same members
 
 
-class RawPage(msgspec.Struct, frozen=True):
+class RawPage(msgspec.Struct, frozen=True, gc=False):
     """GetRecords' answer."""
 
     Records: list[RawEnvelope] = []

@@ -140,6 +140,7 @@ class Driver:
 
     def turn(self, *, wait: bool) -> bool:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
+        self.reading.settle()
         for answer in self._callers.answers():
             self._take(answer)
         if self._is_closed:
@@ -188,6 +189,7 @@ class Driver:
     def heartbeat(self) -> None:
         """Renews the iterators that are near their end, and no others."""
         now_us = self.now_us
+        self.reading.settle()
         for answer in self._callers.answers():
             self._take(answer)
         near = [
@@ -209,14 +211,14 @@ class Driver:
     def _ask(self) -> None:
         now_us = self.now_us
         self._ask_listing(now_us)
-        wishes = self.reading.wishes(now_us) if self._callers.room > 0 else []
-        if not wishes:
+        room, budget = self._callers.room, self._budget()
+        merge = self.reading.merge
+        is_held = merge.peek() is None
+        if room <= 0 or (budget <= 0 and not is_held):
             return
-        budget = self._budget()
-        least = self.reading.merge.least_bound
-        for shard_id in wishes:
-            if self._callers.room <= 0:
-                return
+        # The lane that everything waits for is fetched whatever the budget says; the others as far as it goes.
+        least = merge.least_bound if is_held else None
+        for shard_id in self.reading.wishes(now_us, room):
             is_holder = least is not None and least[1] == shard_id
             if is_holder or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share):
                 budget -= self._ask_lane(shard_id)

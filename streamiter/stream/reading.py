@@ -13,7 +13,8 @@ A shard is in one of these states:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nsmallest
 
 from streamiter.clock import floor_second
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
@@ -50,6 +51,7 @@ class Reading:
         self.read: set[str] = set()
         self.gone = 0  # listed shards that the service does not hold any more, and of which nothing was read
         self.gaps = 0  # gaps that were accepted
+        self.clock_before = token.clock
         self.service_us: int | None = None  # the newest service time of any answer
         self._lateness_us = lateness_us
         self._retention_us = retention_us
@@ -250,16 +252,18 @@ class Reading:
 
     # -- wishes out
 
-    def wishes(self, now_us: int) -> list[str]:
-        """The lanes to be asked now: first the one that holds the merge, then the emptiest."""
+    def wishes(self, now_us: int, most: int = 1 << 30) -> list[str]:
+        """The lanes to be asked now, at most so many: first the one that holds the merge, then the emptiest."""
         self.schedule.hurry(self.merge, self.lanes, now_us)
         due = self.schedule.due(now_us)
         least = self.merge.least_bound
         holder = least[1] if least is not None else None
-        due.sort(
-            key=lambda shard_id: (shard_id != holder, shard_id not in self._ghosts, self.lane(shard_id).waiting_bytes)
-        )
-        return due
+
+        def need(shard_id: str) -> tuple[bool, bool, float]:
+            lane = self.lanes.get(shard_id)
+            return shard_id != holder, lane is not None, 0.0 if lane is None else lane.waiting_bytes
+
+        return sorted(due, key=need) if len(due) <= most else nsmallest(most, due, key=need)
 
     def wants_listing(self, now_us: int) -> bool:
         """Whether the shards are to be listed now."""
@@ -281,6 +285,14 @@ class Reading:
 
     # -- records out
 
+    def records(self) -> Iterator[Record]:
+        """The records that can come out now: what is taken from the iterator counts as returned."""
+        return self.merge.records()
+
+    def settle(self) -> None:
+        """Takes note of what was taken from `records`; to be called before anything else is asked of the reading."""
+        self.merge.settle()
+
     def peek(self) -> Record | None:
         """The record that comes next, without taking it."""
         return self.merge.peek()
@@ -296,8 +308,8 @@ class Reading:
 
     @property
     def waiting_bytes(self) -> float:
-        """About how many bytes were fetched and not returned yet. O(lanes)."""
-        return sum(lane.waiting_bytes for lane in self.lanes.values())
+        """About how many bytes were fetched and not returned yet."""
+        return self.merge.waiting_bytes
 
     @property
     def is_drained(self) -> bool:
@@ -335,6 +347,7 @@ class Reading:
 
     def token(self) -> Token:
         """The state after the last record returned."""
+        self.merge.settle()
         return resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
 
     def lane(self, shard_id: str) -> Lane:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator
 from datetime import datetime
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import arrow
 
 from streamiter.clock import SECOND_US, Clock, SystemClock, microseconds
-from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError
+from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError, TransientError
 from streamiter.merge import Lane
 from streamiter.record import ChangeRecord, Record
 from streamiter.source.base import Source
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamiter.stream")
 
 Start = str | dict[str, Any] | datetime | arrow.Arrow
+
+
+RUN = 512  # so many records come out before answers are looked at again
+_NOTHING: Iterator[Record] = iter(())
 
 
 class Batch(list[Any]):
@@ -84,7 +89,8 @@ class Stream:
         self._stop: RecordsExpired | PoisonRecord | None = None  # what the last error named, for skip()
         self._passed_over: set[tuple[str, object]] = set()  # poison records further on that skip() named
         self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0}
-        name = self._source.name
+        self._ready: Iterator[Record] = _NOTHING  # records that came out of the merge, but for being asked for
+        name = self._find(patience)
         start = parse_position(position, name)
         first = start if isinstance(start, Token) else token_at_start(name)
         self._driver = Driver(
@@ -112,14 +118,15 @@ class Stream:
 
     def __next__(self) -> Any:
         """The next record, or None: at this moment nothing is due."""
+        for record in self._ready:
+            return record  # nearly always: what the merge has sorted already costs no more than this
         if self._is_closed:
             raise StreamiterError("this stream is closed; make a new one from its token to read on")
         return self._next()
 
     def _next(self) -> Record | None:
         driver = self._driver
-        if driver.has_answers:
-            driver.turn(wait=False)
+        driver.turn(wait=False)
         while True:
             record = self._take()
             if record is not None:
@@ -138,7 +145,7 @@ class Stream:
     def follow(self) -> Iterator[Any]:
         """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained."""
         while not self._is_closed:
-            record = self._next()
+            record = next(self._ready, None) or self._next()
             if record is not None:
                 yield record
             elif self.ended:
@@ -194,6 +201,7 @@ class Stream:
     def skip(self) -> None:
         """Goes past what the last error named: accepts the gap, or passes the poison record over."""
         stop, self._stop = self._stop, None
+        self._driver.reading.settle()
         if isinstance(stop, RecordsExpired):
             self._driver.reading.skip_gap(self._driver.now_us)
         elif isinstance(stop, PoisonRecord):
@@ -214,17 +222,19 @@ class Stream:
     @property
     def ended(self) -> bool:
         """Whether the stream is disabled and drained: `next` gives None for good."""
+        self._driver.reading.settle()
         return self._driver.is_final and self._driver.reading.is_drained
 
     @property
     def stats(self) -> Stats:
         """What was done so far, and what is waited for."""
         driver, reading = self._driver, self._driver.reading
+        reading.settle()
         lanes = [lane for lane in reading.lanes.values() if not lane.is_drained]
         return Stats(
             calls=dict(driver.calls),
             pages=driver.pages,
-            records=self._totals["records"],
+            records=self._totals["records"] + reading.merge.clock - reading.clock_before,
             late=self._totals["late"] + reading.merge.late,
             gaps=self._totals["gaps"] + reading.gaps,
             gone=self._totals["gone"] + reading.gone,
@@ -242,6 +252,7 @@ class Stream:
         if self._is_closed:
             return
         self._is_closed = True
+        self._ready = _NOTHING
         if isinstance(self._clock, SystemClock):
             self._clock.wake.set()
         self._driver.close()
@@ -256,17 +267,37 @@ class Stream:
 
     # -- inside
 
+    def _find(self, patience: float) -> str:
+        """The stream's name; looking it up may take calls, which have the patience that all else has."""
+        since, pause = self._clock.monotonic(), 0.1
+        while True:
+            try:
+                return self._source.name
+            except TransientError:
+                if self._clock.monotonic() - since >= patience:
+                    raise
+                self._clock.sleep(pause)
+                pause = min(2 * pause, 2.0)
+
     def _take(self) -> Record | None:
+        """The next record that can come out, if there is one; those right behind it are then ready for `__next__`."""
         reading = self._driver.reading
+        self._ready = _NOTHING
+        if self._convert is None and not self._passed_over:
+            ready = islice(reading.records(), RUN)
+            for first in ready:
+                self._stop = None
+                self._ready = ready
+                return first
+            return None
         while (record := reading.peek()) is not None:
-            if self._passed_over and _identity(record) in self._passed_over:
+            if _identity(record) in self._passed_over:
                 self._passed_over.discard(_identity(record))
                 reading.pop()
                 continue
             if self._convert is not None and isinstance(record, ChangeRecord):
                 self._apply_model(record)
             self._stop = None
-            self._totals["records"] += 1
             return reading.pop()
         return None
 
@@ -314,6 +345,9 @@ class Stream:
     def _fill(self, records: list[Record], size: int, mark: Mark | None) -> bool:
         """Fills a batch; gives whether it is the last one."""
         while len(records) < size and not self._is_closed:
+            records += islice(self._ready, size - len(records))
+            if len(records) == size:
+                break
             record = self._next()
             if record is not None:
                 records.append(record)
@@ -343,6 +377,9 @@ class Stream:
 
     def _restart(self, token: Token) -> None:
         old = self._driver.reading
+        old.settle()
+        self._ready = _NOTHING
+        self._totals["records"] += old.merge.clock - old.clock_before
         self._totals["late"] += old.merge.late
         self._totals["gaps"] += old.gaps
         self._totals["gone"] += old.gone

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamiter.errors import MissingExtra
+from streamiter.images import image_text
 from streamiter.record import ChangeRecord, Record
-from streamiter.source.images import image_text
 
 if TYPE_CHECKING:
     import pyarrow

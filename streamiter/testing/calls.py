@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -29,10 +29,17 @@ class Calls(Sequence[Call]):
 
     def __init__(self) -> None:
         self._calls: list[Call] = []
+        self._watchers: list[Callable[[Call], object]] = []
 
     def add(self, call: Call) -> None:
         """Notes a call."""
         self._calls.append(call)
+        for watcher in self._watchers:
+            watcher(call)
+
+    def watch(self, watcher: Callable[[Call], object]) -> None:
+        """Each call from now on is shown to this function, too."""
+        self._watchers.append(watcher)
 
     def clear(self) -> None:
         """Forgets them, to look at what comes next alone."""

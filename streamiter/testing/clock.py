@@ -56,19 +56,29 @@ class ManualClock:
 
 
 class RunningClock(ManualClock):
-    """A clock that also goes by itself, from now on, and whose `sleep` waits: for demos and measurements."""
+    """A clock that also goes by itself, from now on, and whose `sleep` waits: for demos and measurements.
 
-    def __init__(self, start: float | None = None) -> None:
+    With a `speed`, a real second is so many of its own.
+    """
+
+    def __init__(self, start: float | None = None, *, speed: float = 1.0) -> None:
+        if not speed > 0:
+            raise ValueError(f"time runs forward: speed is more than 0, not {speed}")
+        self._speed = speed
         self._system = SystemClock()
         self._began = self._system.monotonic()
         super().__init__(self._system.now() if start is None else start)
 
     def now(self) -> float:
-        return super().now() + self._system.monotonic() - self._began
+        return super().now() + self._passed
 
     def monotonic(self) -> float:
-        return super().monotonic() + self._system.monotonic() - self._began
+        return super().monotonic() + self._passed
 
     def sleep(self, seconds: float) -> None:
-        self._system.sleep(seconds)
+        self._system.sleep(seconds / self._speed)
         self.slept += max(0.0, seconds)
+
+    @property
+    def _passed(self) -> float:
+        return (self._system.monotonic() - self._began) * self._speed

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
-from streamiter.source.images import decode_image
+from streamiter.images import decode_image
 
 _EXACT = Context(prec=60)  # more than the 38 digits that the service knows
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from streamiter.clock import microseconds
+from streamiter.testing.weather import Weather
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Knobs:
     # Creation times
     shard_skews: dict[str, float] = field(default_factory=dict)  # seconds that a shard's clock is ahead, by its name
 
+    weather: Weather | None = None  # bad days at random; `sim.misbehave` makes one
+
     # Rates: calls a second by the service's clock; None: as many as you like
     describe_rate: float | None = None  # DescribeStream, a stream; the real one: 10
     records_rate: float | None = None  # GetRecords, a shard; the real one: 5
@@ -49,6 +52,7 @@ class Knobs:
     crc: Literal["right", "wrong", "absent"] = "right"
     latency: float | dict[str, float] = 0.0  # real seconds a call; by operation, "*" for all others
 
-    def skew_us(self, shard: str) -> int:
-        """By how much a shard's clock is ahead."""
-        return microseconds(self.shard_skews.get(shard, 0.0))
+    def created_shift_us(self, shard: str, place: int) -> int:
+        """By how much the creation time of a shard's next record is off."""
+        shift_us = microseconds(self.shard_skews.get(shard, 0.0))
+        return shift_us + (self.weather.created_shift_us(shard, place) if self.weather else 0)

@@ -8,6 +8,7 @@ from typing import Literal, TypedDict
 
 from streamiter.clock import SECOND_US
 from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.weather import Weather
 
 Mood = Literal["hidden", "open", "twice", "nothing"]
 
@@ -65,6 +66,8 @@ class Listing:
         self.passes = 0
         self.calls = 0
         self.spells: list[Spell] = []
+        self.weather: Weather | None = None
+        self._met: dict[str, int] = {}  # in which pass a shard came up first
         self.cursor_repeats: float = 0  # how many more times a call gives back the LastEvaluatedShardId it was given
 
     def cast(self, mood: Mood, shard_ids: frozenset[str], now_us: int, bounds: Bounds) -> None:
@@ -98,7 +101,7 @@ class Listing:
         self.calls += 1
         if start_after is None:
             self.passes += 1
-        if self._ids("nothing", now_us) is not None:
+        if self._ids("nothing", now_us) is not None or (self.weather and self.weather.is_blank(self.passes)):
             return ListingPage([], None)
         rest = [shard for shard in shards[_place_after(shards, start_after) :] if shard.is_listed]
         page = rest[:limit]
@@ -112,10 +115,19 @@ class Listing:
         hidden, still_open, twice = (self._ids(mood, now_us) or () for mood in ("hidden", "open", "twice"))
         rows: list[Row] = []
         for shard in shards:
-            if shard.id not in hidden:
-                row = Row(shard.id, shard.parent_id, shard.starting, None if shard.id in still_open else shard.ending)
-                rows += [row, row] if shard.id in twice else [row]
+            if shard.id in hidden or self._is_late(shard):
+                continue
+            is_open, is_double = shard.id in still_open, shard.id in twice
+            if self.weather is not None:
+                is_open = is_open or self.weather.shows_open(shard.name, self.passes)
+                is_double = is_double or self.weather.doubles(shard.name, self.passes)
+            row = Row(shard.id, shard.parent_id, shard.starting, None if is_open else shard.ending)
+            rows += [row, row] if is_double else [row]
         return rows
+
+    def _is_late(self, shard: SimulatedShard) -> bool:
+        met = self._met.setdefault(shard.id, self.passes)
+        return self.weather is not None and self.weather.hides(shard.name, self.passes - met)
 
     def _ids(self, mood: str, now_us: int) -> frozenset[str] | None:
         on = [spell for spell in self.spells if spell.mood == mood and spell.is_on(self.passes, self.calls, now_us)]

@@ -90,7 +90,7 @@ class Reception:
             outcome: str
             try:
                 serve, subject, details = self._read(target, body)
-                fault = self.faults.take(operation, self._names(subject))
+                fault = self._fault(operation, self._names(subject))
                 if fault is not None:
                     fault.refuse()
                 self._check_rate(operation, subject, now_us)
@@ -146,6 +146,11 @@ class Reception:
         if stream is not None and subject.shard_id in stream.shards:
             return stream.shards[subject.shard_id].name, subject.shard_id
         return (subject.shard_id,)
+
+    def _fault(self, operation: str, shards: tuple[str, ...]) -> Fault | None:
+        """What spoils a call: as a test laid it out, or else the weather."""
+        weather = self.knobs.weather
+        return self.faults.take(operation, shards) or (weather.fault(operation, shards) if weather else None)
 
     def _check_rate(self, operation: str, subject: Subject, now_us: int) -> None:
         if operation == "DescribeStream":

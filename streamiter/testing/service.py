@@ -41,6 +41,7 @@ class SimulatedTable:
     arn: str
     key_schema: list[dict[str, str]]
     created_us: int
+    serial: int  # how many tables were made before it
     streams: list[SimulatedStream] = field(default_factory=list)  # oldest first
     history: list[WrittenRecord] = field(default_factory=list)  # every record, in the order really written
 
@@ -70,6 +71,11 @@ class SimulatedTable:
         return self.streams[-1]
 
 
+def nobodys_table() -> SimulatedTable:
+    """A table that no call finds: the handle of a simulator that begins without any."""
+    return SimulatedTable("(none)", "", [], 0, -1)
+
+
 @dataclass(frozen=True)
 class RecordsPage:
     """A page of GetRecords."""
@@ -88,6 +94,7 @@ class Service:
         self.tables: dict[str, SimulatedTable] = {}
         self.streams: dict[str, SimulatedStream] = {}  # all that were ever enabled, by ARN
         self._number = FIRST_NUMBER
+        self._made = 0  # tables
 
     # -- the truth
 
@@ -96,7 +103,8 @@ class Service:
         if name in self.tables:
             raise ValueError(f"there is a table {name!r} already")
         arn = f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
-        self.tables[name] = SimulatedTable(name, arn, key_schema, now_us)
+        self.tables[name] = SimulatedTable(name, arn, key_schema, now_us, self._made)
+        self._made += 1
         return self.tables[name]
 
     def drop_table(self, table: SimulatedTable, now_us: int) -> None:
@@ -188,6 +196,7 @@ class Service:
             shards = [shard for shard in shards if shard.parent_id == children_of]
         limit = min(limit or MAX_SHARDS, self.knobs.shards_per_page)
         empty_end = self.knobs.ends_with_empty_page
+        stream.listing.weather = self.knobs.weather
         return stream, stream.listing.page(shards, start_after, limit, now_us, empty_end=empty_end)
 
     def get_shard_iterator(
@@ -222,18 +231,24 @@ class Service:
     def _page(self, shard: SimulatedShard, iterator: ShardIterator, limit: int, now_us: int) -> RecordsPage:
         place, empties = iterator.place, iterator.empties
         records: list[WrittenRecord] = []
-        if empties < shard.pages.empties_before(place):
+        if empties < self._empties_before(shard, place):
             empties += 1
         else:
+            cut = self.knobs.weather.next_cut(shard.name, place, limit) if self.knobs.weather else None
+            limit = limit if cut is None else cut - place
             records = shard.take(place, limit, self.knobs.page_bytes)
             if records:
                 place, empties = place + len(records), 0
-        is_read_out = shard.is_closed and place == shard.end and empties >= shard.pages.empties_before(place)
+        is_read_out = shard.is_closed and place == shard.end and empties >= self._empties_before(shard, place)
         if is_read_out and not (records and (shard.last_page or self.knobs.last_page) == "empty"):
             shard.was_read_out = True
             return RecordsPage(records, None)
         following = msgspec.structs.replace(iterator, place=place, empties=empties, issued_us=now_us)
         return RecordsPage(records, following.encode())
+
+    def _empties_before(self, shard: SimulatedShard, place: int) -> int:
+        weather = self.knobs.weather
+        return shard.pages.empties_before(place) or (weather.empties_before(shard.name, place) if weather else 0)
 
     def stream(self, arn: str, now_us: int) -> SimulatedStream:
         """The stream with this ARN; a refusal when there is none (any more)."""

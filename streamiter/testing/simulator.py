@@ -10,7 +10,7 @@ with Simulator() as sim:
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from streamiter.testing.calls import Calls
 from streamiter.testing.clients import make_client
@@ -20,15 +20,16 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import ViewType
 from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import ACCOUNT, REGION, Service
+from streamiter.testing.service import ACCOUNT, REGION, Service, nobodys_table
 from streamiter.testing.table import Table
+from streamiter.testing.weather import Chances, Weather
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
 class Simulator(Table):
-    """A service of its own, with one table to begin with; it is itself that table's handle.
+    """A service of its own, with one table to begin with (or none: `table=None`); it is itself that table's handle.
 
     Ids: "given" serves the names of `shape` as shard ids, which are shorter than boto3 lets pass unless its client is made
     with parameter_validation=False (as `client` does); "service" gives each name an id in the service's form.
@@ -38,7 +39,7 @@ class Simulator(Table):
         self,
         lineage: str = "",
         *,
-        table: str = "users",
+        table: str | None = "users",
         hash_key: str = "id",
         view: ViewType = "NEW_AND_OLD_IMAGES",
         clock: ManualClock | None = None,
@@ -53,9 +54,12 @@ class Simulator(Table):
         self._service = Service(self.knobs, region, account)
         self._ids_kept = ids == "given"
         reception = Reception(self._service, self.clock, self.knobs, short_ids=self._ids_kept)
-        truth = self._service.create_table(table, _key_schema(hash_key), reception.now_us)
-        super().__init__(reception, truth, keep_ids=self._ids_kept)
-        self.enable(lineage, view=view)
+        if table is None:
+            super().__init__(reception, nobodys_table(), keep_ids=self._ids_kept)
+        else:
+            truth = self._service.create_table(table, _key_schema(hash_key), reception.now_us)
+            super().__init__(reception, truth, keep_ids=self._ids_kept)
+            self.enable(lineage, view=view)
         self._server = Server(reception, port)
 
     @property
@@ -112,9 +116,16 @@ class Simulator(Table):
             self._reception.faults.add(fault)
         return fault
 
+    def misbehave(self, seed: int = 0, **chances: Unpack[Chances]) -> Weather:
+        """Bad days at random, from now until `heal`: `sim.misbehave(seed=7, cuts=0)`. The seed says which; see `Weather`."""
+        self.knobs.weather = Weather(seed, **chances)
+        return self.knobs.weather
+
     def heal(self, fault: Fault | None = None) -> None:
-        """Withdraws a fault, or all; calls that hang get their answers."""
+        """Withdraws a fault, or all of them and the weather; calls that hang get their answers."""
         with self._reception.lock:
+            if fault is None:
+                self.knobs.weather = None
             self._reception.faults.withdraw(fault)
 
     def at_once(self) -> AbstractContextManager[object]:

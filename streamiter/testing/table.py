@@ -163,7 +163,7 @@ class Table:
             key_image = self._key(key)
             new_image = (None if event == "REMOVE" else key_image) if isinstance(new, EllipsisType) else new
             sequence_number = self._sequence_number(truth, number)
-            created_us = _created_us(created, now_us + self._reception.knobs.skew_us(truth.name))
+            created_us = _created_us(created, now_us + self._reception.knobs.created_shift_us(truth.name, truth.end))
             identity = TTL_IDENTITY if user_identity is True else user_identity or None
             return append(
                 self._reception.service,

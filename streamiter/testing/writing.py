@@ -39,7 +39,7 @@ def write(
         shard,
         change,
         sequence_number=str(service.next_number(shard.greatest)),
-        created_us=floor_second(now_us + knobs.skew_us(shard.name)),
+        created_us=floor_second(now_us + knobs.created_shift_us(shard.name, shard.end)),
         now_us=now_us,
         user_identity=identity,
     )
@@ -62,7 +62,7 @@ def append(
     """The next record of a shard; `plain` is what a test gave as key, new and old image."""
     stream = table.latest
     body = record_body(
-        event_id=hashlib.md5(f"{stream.arn} {len(table.history)}".encode(), usedforsecurity=False).hexdigest(),
+        event_id=f"{(table.serial << 64) + len(table.history) + 1:032x}",
         event_name=change.event,
         sequence_number=sequence_number,
         created_us=created_us,

@@ -111,7 +111,8 @@ def on_a_terminal(folder, **more):
         except OSError:  # The other side is closed.
             pass
         os.close(ours)
-        assert process.wait(60) == 0
+        complaint = process.stderr.read().decode()
+        assert process.wait(60) == 0, complaint
     return shown.decode()
 
 

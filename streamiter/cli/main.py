@@ -1,0 +1,16 @@
+"""Where the command begins: without the extra it says how to get it, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        from streamiter.cli.commands import streamiter
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("click", "rich"):
+            raise
+        sys.exit(f"streamiter: {error.name} is not installed; to get it: pip install 'streamiter[cli]'")
+    streamiter()

@@ -1,0 +1,70 @@
+"""`streamiter simulate`: a DynamoDB of one's own on loopback, for any client in any language."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+import click
+
+from streamiter.errors import MissingExtra
+from streamiter.testing import Knobs, ManualClock, RunningClock, Simulator
+from streamiter.testing.calls import Call
+from streamiter.testing.tables.engine import Engine
+
+
+@click.command("simulate")
+@click.option("--port", default=8000, show_default=True, help="Where to listen, on 127.0.0.1; 0 picks a free one.")
+@click.option("--real-time/--stopped", default=True, help="Time goes by itself, or stands still until it is advanced.")
+@click.option("--speed", default=1.0, show_default=True, help="How many times as fast as real time goes by.")
+@click.option("--shape", default="S0", show_default=True, help="The shards of a new stream, such as 'S0 => {S1, S2}'.")
+@click.option("--roll-after", default=4 * 3600.0, show_default=True, help="Seconds after which shards roll; 0: never.")
+@click.option("--split-rate", type=float, help="Records a second beyond which a shard splits.  [default: never]")
+@click.option("--limits", is_flag=True, help="Throttle as the service does: 10 DescribeStream, 5 GetRecords a second.")
+@click.option("--misbehave", type=int, metavar="SEED", help="Bad days at random: throttles, faults, lagging listings.")
+@click.option("--region", default="us-east-1", show_default=True)
+@click.option("--account", default="000000000000", show_default=True)
+@click.option("-v", "--verbose", is_flag=True, help="Print every call.")
+def command(port: int, real_time: bool, speed: float, misbehave: int | None, verbose: bool, **options: Any) -> None:
+    """Run a simulated DynamoDB, with streams that split, roll and have bad days.
+
+    Tables and items are moto's; nothing is stored. Any credentials will do.
+    """
+    _check_extra()
+    done = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: done.set())
+    clock = RunningClock(speed=speed) if real_time else ManualClock()
+    place = {name: options.pop(name) for name in ("region", "account")}
+    try:
+        sim = Simulator(table=None, ids="service", clock=clock, knobs=_knobs(**options), port=port, **place)
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror}") from error
+    with sim:
+        if misbehave is not None:
+            sim.misbehave(misbehave)
+        if verbose:
+            sim.calls.watch(_show)
+        click.echo(f"listening on {sim.endpoint_url}")
+        done.wait()
+
+
+def _knobs(shape: str, roll_after: float, split_rate: float | None, limits: bool) -> Knobs:
+    knobs = Knobs(starting_shape=shape, roll_after=roll_after or None, split_rate=split_rate)
+    if limits:
+        knobs.describe_rate, knobs.records_rate = 10, 5
+    return knobs
+
+
+def _check_extra() -> None:
+    try:
+        Engine("us-east-1", "000000000000")  # loads moto now, not within somebody's first call
+    except MissingExtra as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _show(call: Call) -> None:
+    told = [call.table, call.shard, call.iterator_type, f"{call.records} records" if call.records else None]
+    # Names come from clients: control characters stay out of the terminal.
+    click.echo(ascii(" ".join([call.operation, *filter(None, told), call.outcome])).strip("'\""))
