@@ -126,7 +126,8 @@ class World:
 
     def __repr__(self) -> str:
         """As a test would write it."""
-        return "".join(f"\n    {shard!r}," for shard in self.shards.values()) or "nothing"
+        lines = [*map(repr, self.shards.values()), *["its pages say whether they are caught up"] * self.knows_tip]
+        return "".join(f"\n    {line}," for line in lines)
 
     def children(self, shard_id: str) -> list[str]:
         return [shard.id for shard in self.shards.values() if shard_id in shard.parents]
@@ -242,7 +243,9 @@ class Pages:
         is_last = at + count == end
         # The last page may carry records and no next iterator, or an empty page comes after it (DESIGN 4).
         ended = is_closed and is_last and not (count and self.tape.once_in(2)) and not self._run[shard_id]
-        return Page(records, at + count, ended, is_last if self.world.knows_tip else None, service_us)
+        # What is closed is caught up with only when its end was told.
+        caught_up = is_last and (ended or not is_closed) if self.world.knows_tip else None
+        return Page(records, at + count, ended, caught_up, service_us)
 
     def _count(self, shard_id: str, waiting: int, is_closed: bool, service_us: int) -> int:
         """How many of the waiting records the page gives: 0 in a run of empty pages."""

@@ -98,16 +98,21 @@ class Lane:
         ended: bool = False,
         caught_up: bool | None = None,
         size_bytes: int = 0,
+        skipped: int = 0,
     ) -> None:
-        """Takes the next page of the shard: its records, and what the page tells about where the lane stands."""
+        """Takes the next page of the shard: its records, and what the page tells about where the lane stands.
+
+        A page of which all was returned before (`skipped`) is not an empty one: more may follow it.
+        """
         self.service_us = max(self.service_us, service_us)
-        if records:
+        if records or skipped:
             self._empties = 0
-            self._is_fresh = False
             self._is_at_tip = False
+        if records:
+            self._is_fresh = False
             self.newest_us = records[-1].created_us
             self._append(records, size_bytes / len(records))
-        else:
+        elif not skipped:
             self._empties += 1
             if not ended and self._is_tip(service_us, caught_up):
                 self._reach_tip(service_us)

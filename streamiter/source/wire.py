@@ -57,6 +57,7 @@ class Answer:
 
 _call: ContextVar[Answer | None] = ContextVar("streamiter_own_call", default=None)
 _decode = msgspec.json.Decoder(RawPage).decode
+_decode_any = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def hook(client: Any) -> None:
@@ -86,7 +87,7 @@ def _before_parse(response_dict: dict[str, Any], operation_model: Any = None, **
     _check_sum(body, response_dict.get("headers") or {}, operation)
     try:
         if operation != "GetRecords":
-            msgspec.json.decode(body)
+            _decode_any(body)
             return
         answer.page = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -216,11 +216,12 @@ class Driver:
         is_held = merge.peek() is None
         if room <= 0 or (budget <= 0 and not is_held):
             return
-        # The lane that everything waits for is fetched whatever the budget says; the others as far as it goes.
+        # The lane that everything waits for is fetched whatever the budget says, and what brings no records that wait;
+        # the others as far as it goes.
         least = merge.least_bound if is_held else None
         for shard_id in self.reading.wishes(now_us, room):
-            is_holder = least is not None and least[1] == shard_id
-            if is_holder or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share):
+            is_needed = (least is not None and least[1] == shard_id) or not self.reading.holds_records(shard_id)
+            if is_needed or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share):
                 budget -= self._ask_lane(shard_id)
 
     def _ask_lane(self, shard_id: str) -> float:
@@ -280,7 +281,9 @@ class Driver:
         if page.records:
             self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) / 8
         ended = page.next is None
+        fetched = len(page.records)
         page = self._cursors[shard_id].take(page, self.now_us)
+        skipped = fetched - len(page.records)
         if ended:
             del self._cursors[shard_id]
         goes_on = self.reading.push(
@@ -291,6 +294,7 @@ class Driver:
             ended=ended,
             caught_up=page.caught_up,
             size_bytes=page.size_bytes,
+            skipped=skipped,
             opened=opened,
         )
         if not goes_on:

@@ -124,11 +124,12 @@ class Reading:
         ended: bool = False,
         caught_up: bool | None = None,
         size_bytes: int = 0,
+        skipped: int = 0,
         opened: bool = False,
     ) -> bool:
         """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew.
 
-        `opened`: the shard was opened for this page; only now does the service's clock tell whether that hid a gap.
+        `skipped`: so many more records came that had been returned before. `opened`: the shard was opened for this page; only now does the service's clock tell whether that hid a gap.
         """
         self._see_time(service_us)
         if shard_id in self._probes:
@@ -137,7 +138,7 @@ class Reading:
         if opened and shard_id not in self._ghosts and self._is_stale(lane.fetch_position):
             self._gap(lane, "its start is older than what the service holds")
             return False
-        lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes)
+        lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes, skipped=skipped)
         if shard_id in self._ghosts:
             lane.discard()
         else:
@@ -464,6 +465,10 @@ class Reading:
         """The service cannot open shards at a time: they are read from their horizon, and what is older is left out."""
         self._refuses_time = True
         self.schedule.at(shard_id, now_us)
+
+    def holds_records(self, shard_id: str) -> bool:
+        """Whether what is fetched of the shard waits to be returned; a ghost's and a probe's does not."""
+        return shard_id not in self._ghosts and shard_id not in self._probes
 
     def is_probe(self, shard_id: str) -> bool:
         """Whether only the shard's first record is asked for."""

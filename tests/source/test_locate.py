@@ -222,7 +222,7 @@ def test_options_of_a_wrong_type_are_invalid_options(option: dict):
 
 
 def test_an_endpoint_that_is_no_url_is_an_invalid_option(credentials):
-    with pytest.raises((InvalidOption, InvalidStream), match="nowhere"):
+    with pytest.raises((InvalidOption, InvalidStream), match="endpoint_url is written http://HOST:PORT"):
         _ = DynamoDBStreams("users", endpoint_url="nowhere", region="us-east-1").name
 
 

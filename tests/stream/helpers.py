@@ -141,6 +141,14 @@ def soon(holds: Callable[[], bool], seconds: float = 10) -> None:
         time.sleep(0.002)
 
 
+def slowness() -> float:
+    """How many times as long as on an idle machine things take just now: 1 on an idle one."""
+    began, worked = time.monotonic(), time.thread_time()
+    while time.thread_time() - worked < 0.1:
+        pass
+    return max(1.0, (time.monotonic() - began) / 0.1)
+
+
 def assert_came(records: Sequence[ChangeRecord], wanted: Sequence[WrittenRecord], *, clock: int = 0) -> None:
     """These records are those, in that order, none late, numbered on, with order keys that sort as they came."""
     assert identities(records) == identities(wanted)

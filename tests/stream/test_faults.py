@@ -174,4 +174,4 @@ def test_faults_everywhere_at_once(sim: Simulator, open_stream: Open):
     sim.knobs.page_size = 3
     for after, kind in enumerate(PASSING * 6):
         sim.fault(kind=kind, after=after % 5)
-    assert_all_came(drain(open_stream(patience=1000), sim.clock, quiet=200), sim)
+    assert_all_came(drain(open_stream(patience=1000), sim.clock, quiet=400), sim)

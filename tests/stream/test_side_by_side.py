@@ -145,7 +145,7 @@ def test_prefetch_bytes_bounds_what_waits(heavy: Simulator, open_stream: Open, b
             most = max(most, stream.stats.waiting_bytes)
     assert_all_came(records, heavy)
     assert first <= 3 * budget + 4 * 2500  # the first pages are asked for by a guess of 1 KB a record
-    assert most <= 1.25 * budget + 4 * 2500  # a lane that holds the merge may have one more
+    assert most <= 1.5 * budget + 4 * 2500  # a lane that holds the merge may have one more
 
 
 def test_within_a_large_budget_all_is_fetched_ahead(heavy: Simulator, open_stream: Open):
