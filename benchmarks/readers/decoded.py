@@ -71,7 +71,12 @@ def check(task: Task, watch: Watch) -> list[Any]:
             for record in msgspec.json.decode(body)["Records"]:
                 change = record["dynamodb"]
                 created = change["ApproximateCreationDateTime"]
-                tally.add(change["SequenceNumber"], record["eventName"], created, *python_images(change))
+                tally.add(
+                    change["SequenceNumber"],
+                    record["eventName"],
+                    created,
+                    *(python_images(change) if tally.images else ()),
+                )
     return tally.told()
 
 

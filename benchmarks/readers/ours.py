@@ -162,7 +162,8 @@ def check(task: Task, watch: Watch) -> list[Any]:
             if created < before or record.late:
                 raise AssertionError(f"{record!r} is out of order")
             before = created
-            tally.add(record.sequence_number, record.event_name, created, record.new, record.old)
+            images = (record.new, record.old) if tally.images else ()
+            tally.add(record.sequence_number, record.event_name, created, *images)
     stream.close()
     return tally.told()
 

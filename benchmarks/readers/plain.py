@@ -82,7 +82,12 @@ def check(task: Task, watch: Watch) -> list[Any]:
             for record in page:
                 change = record["dynamodb"]
                 created = change["ApproximateCreationDateTime"].timestamp()
-                tally.add(change["SequenceNumber"], record["eventName"], created, *python_images(change))
+                tally.add(
+                    change["SequenceNumber"],
+                    record["eventName"],
+                    created,
+                    *(python_images(change) if tally.images else ()),
+                )
     return tally.told()
 
 

@@ -59,13 +59,13 @@ class Tally:
 
     def __init__(self, *, images: bool) -> None:
         self.count = 0
-        self._images = images
+        self.images = images  # whether they count; else they need not be made
         self._sum = 0
 
-    def add(self, sequence_number: str, event_name: str, created: float, new: Any, old: Any) -> None:
+    def add(self, sequence_number: str, event_name: str, created: float, *images: dict[str, Any] | None) -> None:
         """Counts a record in; images are Python values, as boto3's TypeDeserializer gives them."""
-        images = (_canonical(new), _canonical(old)) if self._images else ()
-        text = repr((sequence_number, event_name.upper(), round(created), *images))
+        counted = map(_canonical, images) if self.images else ()
+        text = repr((sequence_number, event_name.upper(), round(created), *counted))
         self._sum += int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
         self.count += 1
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from streamiter.errors import MissingExtra
+from streamiter.lineage import notation
 from streamiter.testing import Knobs, ManualClock, RunningClock, Simulator
 from streamiter.testing.calls import Call
 from streamiter.testing.tables.engine import Engine
@@ -32,6 +33,10 @@ def command(port: int, real_time: bool, speed: float, misbehave: int | None, ver
     Tables and items are moto's; nothing is stored. Any credentials will do.
     """
     _check_extra()
+    try:
+        notation.parse(options["shape"])
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--shape") from error
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())

@@ -36,7 +36,7 @@ class Page(NamedTuple):
     next: ShardIterator | None  # None: the shard ends here
     service_us: int | None  # the answer's own time; None where the service does not tell
     caught_up: bool | None = None  # whether this is the tip; None where the service does not tell
-    size_bytes: int = 0
+    size_bytes: int = 0  # about what the records take in memory: it counts against `prefetch_bytes`
 
 
 class ShardPage(NamedTuple):

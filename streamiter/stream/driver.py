@@ -34,7 +34,7 @@ FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
 FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
 LONGEST_PAUSE_US = 2 * SECOND_US
 LONGEST_THROTTLE_PAUSE_US = 5 * SECOND_US
-GUESSED_RECORD_BYTES = 1024.0  # until the first page tells
+GUESSED_RECORD_BYTES = 2048.0  # until the first page tells
 WAIT_SECONDS = 0.1  # how long to wait for answers before looking whether another lane has fallen due
 LISTING = "listing"
 

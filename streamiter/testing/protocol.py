@@ -14,6 +14,7 @@ from streamiter.testing.streams import SimulatedStream
 
 STREAMS = "DynamoDBStreams_20120810"
 TABLES = "DynamoDB_20120810"
+CONTROL = "Simulator"  # our own
 CONTENT_TYPE = "application/x-amz-json-1.0"
 
 _encode = msgspec.json.Encoder().encode

@@ -13,6 +13,7 @@ from typing import Any
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.testing import protocol
 from streamiter.testing.calls import Call, Calls
+from streamiter.testing.control import Control
 from streamiter.testing.day import Day
 from streamiter.testing.faults import Fault, Faults
 from streamiter.testing.iterators import ShardIterator
@@ -59,6 +60,7 @@ class Reception:
         self.lock = threading.RLock()
         self._tables = TableApi(service, knobs)
         self._day = Day(service, self._tables, knobs)
+        self._control = Control(service, clock, knobs, self.faults)
         self._short_ids = short_ids
         self._rates = Rates()
         self._requests = 0
@@ -90,7 +92,7 @@ class Reception:
             outcome: str
             try:
                 serve, subject, details = self._read(target, body)
-                fault = self._fault(operation, self._names(subject))
+                fault = None if target.startswith(protocol.CONTROL) else self._fault(operation, self._names(subject))
                 if fault is not None:
                     fault.refuse()
                 self._check_rate(operation, subject, now_us)
@@ -120,6 +122,9 @@ class Reception:
             request = protocol.read(asked, kind)
             subject = _subject(request)
             return (lambda now_us: serve(request, subject, now_us)), subject, self._details(request, subject)
+        if service == protocol.CONTROL:
+            asked = protocol.parse(body)
+            return (lambda now_us: self._control.answer(operation, asked, now_us)), Subject(), {}
         raise Refusal("UnknownOperationException", "")
 
     def _details(self, request: protocol.Request, subject: Subject) -> dict[str, Any]:

@@ -6,9 +6,8 @@ It refuses by raising `Refusal`. What a call sees is the truth as of `now_us`: w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
@@ -19,6 +18,7 @@ from streamiter.testing.listing import ListingPage
 from streamiter.testing.records import ViewType, WrittenRecord
 from streamiter.testing.refusal import broken_rule, expired, invalid, not_found, trimmed, wrong_value
 from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.streams import SimulatedStream
 
 REGION = "us-east-1"
@@ -31,49 +31,6 @@ FIRST_NUMBER = 100_000_000_000_000_000_000_000  # 24 digits, as the service's mo
 ITERATOR_TYPES = ("AFTER_SEQUENCE_NUMBER", "AT_SEQUENCE_NUMBER", "AT_TIMESTAMP", "LATEST", "TRIM_HORIZON")
 _ARN = re.compile(r"arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table/[\w.-]{3,255}/stream/[\w:.-]+")
 _NUMBER = re.compile(r"\d{21,40}")
-
-
-@dataclass
-class SimulatedTable:
-    """A table, as far as its streams go."""
-
-    name: str
-    arn: str
-    key_schema: list[dict[str, str]]
-    created_us: int
-    serial: int  # how many tables were made before it
-    streams: list[SimulatedStream] = field(default_factory=list)  # oldest first
-    history: list[WrittenRecord] = field(default_factory=list)  # every record, in the order really written
-
-    @property
-    def id(self) -> str:
-        """An id in the service's form, the same each time."""
-        return str(uuid5(NAMESPACE_URL, f"{self.arn} {self.created_us}"))
-
-    @property
-    def key_names(self) -> list[str]:
-        return [element["AttributeName"] for element in self.key_schema]
-
-    @property
-    def hash_key(self) -> str:
-        return next(element["AttributeName"] for element in self.key_schema if element["KeyType"] == "HASH")
-
-    @property
-    def has_stream(self) -> bool:
-        """Whether changes are told now."""
-        return bool(self.streams) and not self.latest.is_disabled
-
-    @property
-    def latest(self) -> SimulatedStream:
-        """The stream that was enabled last."""
-        if not self.streams:
-            raise LookupError(f"table {self.name!r} has no stream; enable() gives it one")
-        return self.streams[-1]
-
-
-def nobodys_table() -> SimulatedTable:
-    """A table that no call finds: the handle of a simulator that begins without any."""
-    return SimulatedTable("(none)", "", [], 0, -1)
 
 
 @dataclass(frozen=True)

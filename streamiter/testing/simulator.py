@@ -20,7 +20,8 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import ViewType
 from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import ACCOUNT, REGION, Service, nobodys_table
+from streamiter.testing.service import ACCOUNT, REGION, Service
+from streamiter.testing.simulated_table import nobodys_table
 from streamiter.testing.table import Table
 from streamiter.testing.weather import Chances, Weather
 

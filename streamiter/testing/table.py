@@ -13,8 +13,8 @@ from streamiter.testing.listing import Bounds, Mood
 from streamiter.testing.pages import PageScript
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
-from streamiter.testing.service import SimulatedTable
 from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.streams import SimulatedStream
 from streamiter.testing.writing import append
 

@@ -11,8 +11,9 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.records import EventName, WrittenRecord, record_body
 
 if TYPE_CHECKING:
-    from streamiter.testing.service import Service, SimulatedTable
+    from streamiter.testing.service import Service
     from streamiter.testing.shards import SimulatedShard
+    from streamiter.testing.simulated_table import SimulatedTable
 
 
 class Change(Protocol):

@@ -26,11 +26,11 @@ class Service:
     endpoint_url: str
 
     def client(self, name: str) -> Any:
-        session = boto3.session.Session(
-            aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1"
-        )
+        session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
         return session.client(
-            name, endpoint_url=self.endpoint_url, config=Config(retries={"max_attempts": 0}, proxies={}, read_timeout=30)
+            name,
+            endpoint_url=self.endpoint_url,
+            config=Config(retries={"max_attempts": 0}, proxies={}, read_timeout=30),
         )
 
     def create_table(self, name: str, view: str = "NEW_AND_OLD_IMAGES") -> str:

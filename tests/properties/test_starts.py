@@ -77,7 +77,7 @@ def test_tokens_of_bloop_go_on_where_bloop_stopped(world: World, tape: Tape):
     returned = {(e.shard, e.index) for e in wanted[:cut]}
     token, finished = bloop_token(world, returned, tape)
     note(f"{token}")
-    rest = Drive(world, load_token(token), tape=tape, lag=DrawnLag(world, tape), faults=True)
+    rest = Drive(world, load_token(token), tape=tape, lag=DrawnLag(world, tape), faults=True, tells_closed=True)
     left = {(e.shard, e.index) for e in wanted[cut:]}
     out = rest.run()
     again = {(o.shard, o.index) for o in out} & returned

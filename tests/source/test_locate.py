@@ -146,7 +146,7 @@ def test_a_malformed_arn_says_what_one_looks_like(name: str):
 
 @pytest.mark.parametrize("name", ["", "a b", "users;drop", "ü", "x" * 256, "users/stream", "users\n"], ids=repr)
 def test_a_malformed_table_name_says_what_one_is(name: str):
-    with pytest.raises(InvalidStream, match="is not a table's name: letters, digits, '_', '-' and '.', at most 255"):
+    with pytest.raises(InvalidStream, match=r"is not a table's name: letters, digits, '_', '-' and '.', at most 255"):
         DynamoDBStreams(name)
 
 
@@ -184,7 +184,9 @@ def test_a_malformed_url_says_what_is_wrong(url: str, says: str):
     ],
 )
 def test_a_url_with_a_user_name_or_password_is_refused_and_not_repeated(url: str):
-    with pytest.raises(InvalidStream, match="user name or password in it is refused: it would end up in logs") as caught:
+    with pytest.raises(
+        InvalidStream, match="user name or password in it is refused: it would end up in logs"
+    ) as caught:
         Stream(url)
     assert "hunter2" not in str(caught.value)
 
@@ -197,11 +199,13 @@ def test_an_endpoint_with_a_password_is_refused_as_an_argument_too():
 
 def test_a_table_is_named_by_a_str():
     with pytest.raises(InvalidOption, match="a table is named by a str"):
-        DynamoDBStreams(17)  # type: ignore[arg-type]
+        DynamoDBStreams(17)
 
 
 @pytest.mark.parametrize(
-    "more", [{"region": "us-east-1"}, {"endpoint_url": "http://127.0.0.1:1"}, {"session": boto3.session.Session()}], ids=lambda m: next(iter(m))
+    "more",
+    [{"region": "us-east-1"}, {"endpoint_url": "http://127.0.0.1:1"}, {"session": boto3.session.Session()}],
+    ids=lambda m: next(iter(m)),
 )
 def test_a_client_has_its_own_session_endpoint_and_region(users: Simulator, more: dict):
     with pytest.raises(InvalidOption, match="not both: a client has its own"):
@@ -215,7 +219,9 @@ def test_a_client_of_another_service_is_told_apart(users: Simulator):
         DynamoDBStreams("users", client=object())
 
 
-@pytest.mark.parametrize("option", [{"region": 1}, {"endpoint_url": 1}, {"session": "default"}], ids=lambda o: next(iter(o)))
+@pytest.mark.parametrize(
+    "option", [{"region": 1}, {"endpoint_url": 1}, {"session": "default"}], ids=lambda o: next(iter(o))
+)
 def test_options_of_a_wrong_type_are_invalid_options(option: dict):
     with pytest.raises(InvalidOption, match=next(iter(option))):
         _ = DynamoDBStreams("users", **({"region": "us-east-1"} | option)).name
@@ -248,7 +254,9 @@ def test_an_unknown_table_where_listing_is_not_permitted(users: Simulator):
 
 
 def test_an_unknown_table_by_a_streams_client(users: Simulator):
-    with pytest.raises(InvalidStream, match="table userz does not exist here, or has no stream; enable one: aws dynamodb"):
+    with pytest.raises(
+        InvalidStream, match="table userz does not exist here, or has no stream; enable one: aws dynamodb"
+    ):
         Stream(DynamoDBStreams("userz", client=users.client()))
 
 
@@ -264,7 +272,10 @@ def test_a_table_without_a_stream_says_how_to_enable_one(users: Simulator):
 
 def test_a_stream_arn_that_is_not_there(users: Simulator):
     arn = users.stream_arn.replace("2025", "2024")
-    with Stream(DynamoDBStreams(arn, **options(users)), clock=users.clock) as stream, pytest.raises(InvalidStream) as caught:
+    with (
+        Stream(DynamoDBStreams(arn, **options(users)), clock=users.clock) as stream,
+        pytest.raises(InvalidStream) as caught,
+    ):
         drain(stream, users.clock)
     assert arn in str(caught.value)
     assert "not found" in str(caught.value)

@@ -11,12 +11,17 @@ from tests.stream.helpers import assert_all_came, drain, until_raises, write
 NOWHERE = "http://127.0.0.1:9"
 
 
-@pytest.mark.parametrize("table", ["users", "arn:aws:dynamodb:us-east-1:000000000000:table/users/stream/2025-06-15T15:06:40.000"])
+def read(source: DynamoDBStreams, clock: ManualClock) -> None:
+    with Stream(source, clock=clock) as stream:
+        drain(stream, clock)
+
+
+@pytest.mark.parametrize(
+    "table", ["users", "arn:aws:dynamodb:us-east-1:000000000000:table/users/stream/2025-06-15T15:06:40.000"]
+)
 def test_missing_credentials_say_where_they_are_looked_for(bare: pytest.MonkeyPatch, table: str):
     with pytest.raises(CredentialsMissing) as caught:
-        with Stream(DynamoDBStreams(table, endpoint_url=NOWHERE, region="us-east-1"), clock=ManualClock()) as stream:
-            for _ in range(5):
-                next(stream)
+        read(DynamoDBStreams(table, endpoint_url=NOWHERE, region="us-east-1"), ManualClock())
     told = str(caught.value)
     assert "no AWS credentials were found" in told
     for remedy in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "session=", "client="):
@@ -36,7 +41,7 @@ def test_a_profile_that_is_not_there_is_missing_credentials(bare: pytest.MonkeyP
 
 
 def test_a_missing_region_says_how_to_give_one(credentials: None):
-    with pytest.raises(CredentialsMissing, match="(?s)region.*region=.*AWS_DEFAULT_REGION"):
+    with pytest.raises(CredentialsMissing, match=r"(?s)region.*region=.*AWS_DEFAULT_REGION"):
         Stream(DynamoDBStreams("users", endpoint_url=NOWHERE))
 
 
@@ -46,7 +51,7 @@ def test_what_the_message_for_a_missing_region_advises_works(sim: Simulator, bar
 
 
 def test_a_region_that_cannot_be_one_is_told(credentials: None):
-    with pytest.raises(ValueError, match="no such region!|region"):
+    with pytest.raises(ValueError, match=r"no such region!|region"):
         Stream(DynamoDBStreams("users", region="no such region!"))
 
 
@@ -57,10 +62,7 @@ def test_a_refused_permission_names_the_iam_action_and_where(sim: Simulator, ope
     write(sim, "S1")
     sim.fault(operation, kind=kind, times=None)
     with pytest.raises(AccessDenied) as caught:
-        with Stream(
-            DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"), clock=sim.clock
-        ) as stream:
-            drain(stream, sim.clock)
+        read(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"), sim.clock)
     told = str(caught.value)
     assert f"dynamodb:{operation}" in told
     assert "the caller needs the IAM action" in told
@@ -69,7 +71,7 @@ def test_a_refused_permission_names_the_iam_action_and_where(sim: Simulator, ope
 
 def test_list_streams_is_named_where_only_a_streams_client_was_given(sim: Simulator):
     sim.fault("ListStreams", kind="access_denied", times=None)
-    with pytest.raises(AccessDenied, match="dynamodb:ListStreams.*needs the IAM action dynamodb:ListStreams"):
+    with pytest.raises(AccessDenied, match=r"dynamodb:ListStreams.*needs the IAM action dynamodb:ListStreams"):
         Stream(DynamoDBStreams("users", client=sim.client()))
 
 

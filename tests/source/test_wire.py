@@ -39,7 +39,7 @@ class Wire:
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         raw = io.BytesIO(self.body)
-        raw.stream = lambda *a, **k: iter([raw.read()])  # type: ignore[attr-defined]
+        raw.stream = lambda *a, **k: iter([raw.read()])
         return AWSResponse(request.url, 200, {"Date": "Sun, 15 Jun 2025 15:06:40 GMT"} | self.headers, raw)
 
 
@@ -100,7 +100,9 @@ images = st.dictionaries(names, values, max_size=5)
 def rows(draw) -> dict[str, Any]:
     change: dict[str, Any] = {"Keys": draw(images), "SequenceNumber": str(draw(st.integers(10**20, 10**40 - 1)))}
     if draw(st.booleans()):
-        change["ApproximateCreationDateTime"] = draw(st.one_of(st.integers(0, 2**32), st.integers(0, 10**15).map(lambda us: us / 1e6)))
+        change["ApproximateCreationDateTime"] = draw(
+            st.one_of(st.integers(0, 2**32), st.integers(0, 10**15).map(lambda us: us / 1e6))
+        )
     for image in ("NewImage", "OldImage"):
         if draw(st.booleans()):
             change[image] = draw(images)
@@ -206,7 +208,9 @@ def test_types_are_exact(image: dict[str, Any]):
 
 @pytest.mark.parametrize("number", ["1" * 38, "-" + "9" * 38, "0." + "1" * 38, "1E+125", "-1E-130"])
 def test_38_digits_are_kept(number: str):
-    WIRE.body = json.dumps({"Records": [{"dynamodb": {"SequenceNumber": "1" * 21, "NewImage": {"n": {"N": number}}}}]}).encode()
+    WIRE.body = json.dumps(
+        {"Records": [{"dynamodb": {"SequenceNumber": "1" * 21, "NewImage": {"n": {"N": number}}}}]}
+    ).encode()
     WIRE.headers = {}
     assert FAST.fetch(ITERATOR, 1).records[0].new["n"] == Decimal(number)
 
@@ -327,6 +331,8 @@ def test_an_image_is_decoded_when_it_is_read_and_once(users: Simulator):
 
 def test_creation_times_are_exact_to_the_microsecond():
     for time in (1750000000, 1750000000.123456, 0.000001, 2**31 + 0.5):
-        WIRE.body = json.dumps({"Records": [{"dynamodb": {"SequenceNumber": "1" * 21, "ApproximateCreationDateTime": time}}]}).encode()
+        WIRE.body = json.dumps(
+            {"Records": [{"dynamodb": {"SequenceNumber": "1" * 21, "ApproximateCreationDateTime": time}}]}
+        ).encode()
         WIRE.headers = {}
         assert FAST.fetch(ITERATOR, 1).records[0].created_us == math.floor(time * 1e6 + 0.5)

@@ -26,7 +26,9 @@ def open_stream(sim: Simulator) -> Iterator[Open]:
     """`open_stream(position, **options)`: a stream of the simulator's table (or of `table=`), on its clock."""
     with ExitStack() as closing:
 
-        def opened(position: Any = "trim_horizon", *, table: Table = sim, arn: str | None = None, **options: Any) -> Stream:
+        def opened(
+            position: Any = "trim_horizon", *, table: Table = sim, arn: str | None = None, **options: Any
+        ) -> Stream:
             options.setdefault("clock", sim.clock)
             source = DynamoDBStreams(arn or table.stream_arn, client=sim.client(config=Config(max_pool_connections=64)))
             return closing.enter_context(Stream(source, position, **options))
@@ -36,7 +38,7 @@ def open_stream(sim: Simulator) -> Iterator[Open]:
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulator]:
-    """A simulator with ids that boto3 lets pass, reached as a user would: by endpoint, with credentials from the environment."""
+    """A simulator with ids that boto3 lets pass, reached as by a user: by endpoint, credentials in the environment."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "simulator")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "simulator")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere/config")

@@ -87,7 +87,9 @@ def drain_over_gaps(stream: Stream, clock: ManualClock) -> tuple[list[ChangeReco
         stream.skip()
 
 
-def take(stream: Stream, clock: ManualClock, count: int, *, within: float = 300, step: float = 0.25) -> list[ChangeRecord]:
+def take(
+    stream: Stream, clock: ManualClock, count: int, *, within: float = 300, step: float = 0.25
+) -> list[ChangeRecord]:
     """The next so many records; the clock is turned until they come, but not for ever."""
     records: list[ChangeRecord] = []
     until = clock.monotonic() + within

@@ -1,4 +1,4 @@
-"""A reader that is killed again and again, for test_killed.py: `python -m tests.stream.killed_reader URL ARN FOLDER KILLS SEED`.
+"""A reader that is killed again and again: `python -m tests.stream.killed_reader URL ARN FOLDER KILLS SEED`.
 
 Each life is a forked child: it goes on from the state that was saved last, cuts off what the output has beyond it, and
 writes each record to the output and then its state, renamed into place. Its parent kills it at a random moment. When told

@@ -217,7 +217,9 @@ def test_a_second_table_goes_on_after_the_first(sim: Simulator, open_stream: Ope
     assert numbers == [record.sequence_number for record in in_order(sim)]
 
 
-def test_without_pyarrow_the_install_command_is_named(sim: Simulator, open_stream: Open, monkeypatch: pytest.MonkeyPatch):
+def test_without_pyarrow_the_install_command_is_named(
+    sim: Simulator, open_stream: Open, monkeypatch: pytest.MonkeyPatch
+):
     import sys
 
     from streamiter import MissingExtra

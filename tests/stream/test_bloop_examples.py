@@ -59,7 +59,7 @@ def test_the_poll_loop(users: Simulator, engine: Engine):
         records.append(record)
 
     stream = engine.stream("trim_horizon")
-    with pytest.raises(Over):
+    with pytest.raises(Over):  # noqa: PT012
         while True:
             record = next(stream)
             if not record:
@@ -126,7 +126,7 @@ def test_the_heartbeat_loop(users: Simulator, engine: Engine, monkeypatch: pytes
             raise Over
 
     stream = engine.stream("trim_horizon")
-    with pytest.raises(Over):
+    with pytest.raises(Over):  # noqa: PT012
         next_heartbeat = arrow.now()
         while True:
             record = next(stream)
@@ -139,7 +139,13 @@ def test_the_heartbeat_loop(users: Simulator, engine: Engine, monkeypatch: pytes
 
 
 def test_the_record_structure(users: Simulator, engine: Engine):
-    users.put("S1", event="MODIFY", key={"id": 3}, old={"id": 3, "email": "user@domain.com"}, new={"id": 3, "email": "admin@domain.com"})
+    users.put(
+        "S1",
+        event="MODIFY",
+        key={"id": 3},
+        old={"id": 3, "email": "user@domain.com"},
+        new={"id": 3, "email": "admin@domain.com"},
+    )
     users.clock.advance(10)
     stream = engine.stream(arrow.get(users.clock.now()).shift(seconds=-15))
     record = next(stream)

@@ -51,7 +51,7 @@ def test_nothing_is_left_after_a_with_block_that_raises(served: Simulator):
     served.shape("S1")
     write(served, "S1")
     before = threads(), descriptors()
-    with pytest.raises(ZeroDivisionError), own_stream(served) as stream:
+    with pytest.raises(ZeroDivisionError), own_stream(served) as stream:  # noqa: PT012
         take(stream, served.clock, 1)
         raise ZeroDivisionError
     soon(lambda: (threads(), descriptors()) == before)

@@ -100,7 +100,7 @@ def test_a_parent_has_ended_and_is_not_listed_any_more(sim: Simulator, open_stre
     token = cut(first)
     sim.show()
     sim.remove("S0")
-    records, gaps = drain_over_gaps(open_stream(token), sim.clock)
+    records, _ = drain_over_gaps(open_stream(token), sim.clock)
     assert identities(before + records) == identities(in_order(sim))
 
 

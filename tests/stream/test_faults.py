@@ -163,15 +163,4 @@ def test_a_fault_on_the_parents_last_page_keeps_the_lineage(sim: Simulator, open
     sim.knobs.page_size = 2
     sim.fault("GetRecords", "S0", kind="cut", times=2, after=2)
     sim.fault("GetRecords", "S1", kind="reset", times=2)
-    assert_all_came(drain(open_stream(), sim.clock), sim)
-
-
-def test_faults_everywhere_at_once(sim: Simulator, open_stream: Open):
-    sim.shape("S0 ~ T0")
-    write(sim, "S0", "T0", rounds=8)
-    sim.shape("S0 => {S1, S2}; T0 => T1")
-    write(sim, "S1", "S2", "T1", rounds=8)
-    sim.knobs.page_size = 3
-    for after, kind in enumerate(PASSING * 6):
-        sim.fault(kind=kind, after=after % 5)
-    assert_all_came(drain(open_stream(patience=1000), sim.clock, quiet=400), sim)
+    assert_all_came(drain(open_stream(patience=1000), sim.clock, quiet=120, step=1), sim)

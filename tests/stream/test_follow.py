@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ class Alarm(ManualClock):
 
     def __init__(self) -> None:
         super().__init__()
-        self.then: list[Callable[[], object]] = []
+        self.then: list[Callable[[], Any]] = []
         self.pauses: list[float] = []
 
     def sleep(self, seconds: float) -> None:
@@ -43,7 +44,7 @@ def sim(clock: Alarm) -> Iterator[Simulator]:
 
 def test_it_waits_by_the_clock_and_never_gives_none(sim: Simulator, clock: Alarm, open_stream: Open):
     write(sim, "S1", "S2")
-    clock.then = [lambda: None] * 5 + [lambda: write(sim, "S2", "S1")]
+    clock.then += [lambda: None] * 5 + [lambda: write(sim, "S2", "S1")]
     assert_all_came(list(islice(open_stream().follow(), 12)), sim)
     assert clock.slept > 0
 
@@ -51,7 +52,7 @@ def test_it_waits_by_the_clock_and_never_gives_none(sim: Simulator, clock: Alarm
 def test_it_ends_when_the_stream_is_closed(sim: Simulator, clock: Alarm, open_stream: Open):
     write(sim, "S1", "S2")
     stream = open_stream()
-    clock.then = [lambda: None] * 20 + [stream.close]
+    clock.then += [lambda: None] * 20 + [stream.close]
     assert_all_came(list(stream.follow()), sim)
 
 
@@ -72,7 +73,7 @@ def test_it_goes_on_where_another_loop_stopped(sim: Simulator, open_stream: Open
 
 def test_it_sleeps_a_second_at_most(sim: Simulator, clock: Alarm, open_stream: Open):
     write(sim, "S1", "S2")
-    clock.then = [lambda: None] * 30 + [lambda: write(sim, "S1")]
+    clock.then += [lambda: None] * 30 + [lambda: write(sim, "S1")]
     list(islice(open_stream().follow(), 9))
     assert len(clock.pauses) > 30
     assert all(0 < pause <= 1.0 for pause in clock.pauses)

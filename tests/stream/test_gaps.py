@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
+from typing import Literal
 
 import pytest
 
 from streamiter import InvalidOption, RecordsExpired
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
-from tests.stream.helpers import assert_came, drain, drain_over_gaps, identities, in_order, soon, take, until_raises, write
+from tests.stream.helpers import (
+    assert_came,
+    drain,
+    drain_over_gaps,
+    identities,
+    in_order,
+    soon,
+    take,
+    until_raises,
+    write,
+)
 
+At = Literal["GetShardIterator", "GetRecords"]
 AT = pytest.mark.parametrize("at", ["GetShardIterator", "GetRecords"])
 
 
@@ -29,7 +41,7 @@ def held(sim: Simulator, *shards: str):
 
 
 @AT
-def test_a_pause_of_25_hours_is_a_gap_until_skip(paused: Simulator, open_stream: Open, at: str):
+def test_a_pause_of_25_hours_is_a_gap_until_skip(paused: Simulator, open_stream: Open, at: At):
     paused.knobs.trimmed_at = at
     first = open_stream()
     came = take(first, paused.clock, 6)
@@ -57,7 +69,7 @@ def test_a_pause_of_25_hours_is_a_gap_until_skip(paused: Simulator, open_stream:
 
 
 @AT
-def test_other_lineages_lose_nothing(paused: Simulator, open_stream: Open, at: str):
+def test_other_lineages_lose_nothing(paused: Simulator, open_stream: Open, at: At):
     paused.knobs.trimmed_at = at
     first = open_stream()
     take(first, paused.clock, 6)
@@ -77,7 +89,7 @@ def test_other_lineages_lose_nothing(paused: Simulator, open_stream: Open, at: s
 
 
 @AT
-def test_in_the_midst_of_reading(paused: Simulator, open_stream: Open, at: str):
+def test_in_the_midst_of_reading(paused: Simulator, open_stream: Open, at: At):
     paused.knobs.trimmed_at = at
     paused.knobs.page_size = 2
     stream = open_stream(prefetch_bytes=500)
@@ -191,7 +203,7 @@ def test_on_gap_skip_accepts_all_and_counts_them(
 
 def test_skip_without_a_gap_says_what_it_is_for(paused: Simulator, open_stream: Open):
     stream = open_stream()
-    with pytest.raises(InvalidOption, match="nothing to skip.*gap or the record that an error named"):
+    with pytest.raises(InvalidOption, match=r"nothing to skip.*gap or the record that an error named"):
         stream.skip()
     take(stream, paused.clock, 2)
     with pytest.raises(InvalidOption, match="nothing to skip"):
@@ -240,9 +252,7 @@ def test_a_start_at_the_horizon_never_is_a_gap(paused: Simulator, open_stream: O
     assert stream.stats.gaps == 0
 
 
-def test_records_trimmed_between_opening_and_fetching_at_the_horizon_are_no_error(
-    paused: Simulator, open_stream: Open
-):
+def test_records_trimmed_between_opening_and_fetching_at_the_horizon_are_no_error(paused: Simulator, open_stream: Open):
     paused.fault("GetRecords", "S1", kind="trimmed", times=2)
     assert identities(drain(open_stream(), paused.clock)) == identities(in_order(paused))
 

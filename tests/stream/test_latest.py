@@ -1,4 +1,4 @@
-""""latest" is a place in time: what is written after it is seen, over downtime, rolls and splits too."""
+""" "latest" is a place in time: what is written after it is seen, over downtime, rolls and splits too."""
 
 from __future__ import annotations
 

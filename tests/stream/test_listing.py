@@ -44,9 +44,7 @@ def test_a_sibling_may_be_listed_polls_after_the_other(split: Simulator, open_st
     others = [record for record in records if record.shard_id != second]
     assert identities(others) == identities(w for w in in_order(split) if w.shard_id != second)
     for record in records:
-        assert record.late == any(
-            earlier.order_key > record.order_key for earlier in records[: records.index(record)]
-        )
+        assert record.late == any(earlier.order_key > record.order_key for earlier in records[: records.index(record)])
 
 
 def test_an_open_parent_may_stand_beside_its_open_child(split: Simulator, open_stream: Open):

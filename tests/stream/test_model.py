@@ -193,7 +193,9 @@ def test_whole_numbers_fit_int_and_nothing_is_rounded(sim: Simulator, open_strea
 
     sim.shape("S1")
     digits = "12345678901234567890123456789012345678"
-    sim.put("S1", new={"id": "x", "big": int(digits), "exact": Decimal("0." + digits), "deep": {"a": [1, 2]}, "maybe": None})
+    sim.put(
+        "S1", new={"id": "x", "big": int(digits), "exact": Decimal("0." + digits), "deep": {"a": [1, 2]}, "maybe": None}
+    )
     record = next(open_stream(model=Row))
     assert record.new == Row("x", int(digits), Decimal("0." + digits), {"a": [1, 2]}, None)
 
@@ -201,7 +203,9 @@ def test_whole_numbers_fit_int_and_nothing_is_rounded(sim: Simulator, open_strea
 def test_floats_inside_are_floats(sim: Simulator, open_stream: Open):
     sim.shape("S1")
     for _ in range(2):
-        sim.put("S1", new={"id": "x", "points": [{"x": 1, "y": 2.25}, {"x": 0.5, "y": 3}], "weights": {"a": 0.1, "b": 1}})
+        sim.put(
+            "S1", new={"id": "x", "points": [{"x": 1, "y": 2.25}, {"x": 0.5, "y": 3}], "weights": {"a": 0.1, "b": 1}}
+        )
     for record in take(open_stream(model=Line), sim.clock, 2):
         assert record.new == Line("x", [Point(1.0, 2.25), Point(0.5, 3.0)], {"a": 0.1, "b": 1.0})
 

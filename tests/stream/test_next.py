@@ -115,5 +115,5 @@ def test_times_and_numbers_that_run_backwards_change_no_shards_order(sim: Simula
 def test_a_closed_stream_says_so(open_stream: Open):
     stream = open_stream()
     stream.close()
-    with pytest.raises(StreamiterError, match="closed.*make a new one from its token"):
+    with pytest.raises(StreamiterError, match=r"closed.*make a new one from its token"):
         next(stream)

@@ -44,13 +44,19 @@ def test_clock(open_stream: Open):
         def now(self) -> float:
             return 0.0
 
-    with pytest.raises(InvalidOption, match=r"clock= takes an object with now\(\), monotonic\(\) and sleep\(\).*no monotonic"):
+    with pytest.raises(
+        InvalidOption, match=r"clock= takes an object with now\(\), monotonic\(\) and sleep\(\).*no monotonic"
+    ):
         open_stream(clock=Half())
 
 
-@pytest.mark.parametrize("source", [1, None, b"dynamodb://users", ["users"], object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "source", [1, None, b"dynamodb://users", ["users"], object()], ids=lambda value: type(value).__name__
+)
 def test_source(source):
-    with pytest.raises(InvalidOption, match=r"a source is a URL \('dynamodb://TABLE'\), a table's name, an ARN, or a Source"):
+    with pytest.raises(
+        InvalidOption, match=r"a source is a URL \('dynamodb://TABLE'\), a table's name, an ARN, or a Source"
+    ):
         Stream(source)
 
 
@@ -61,7 +67,7 @@ def test_unknown_options_are_python_errors(open_stream: Open):
 
 def test_options_are_named_not_counted(sim: Simulator):
     with pytest.raises(TypeError):
-        Stream("users", "trim_horizon", 1.0)  # type: ignore[misc]
+        Stream("users", "trim_horizon", 1.0)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

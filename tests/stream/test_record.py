@@ -22,20 +22,31 @@ def record(sim: Simulator, open_stream: Open):
         key={"id": "ann"},
         event="MODIFY",
         old={"id": "ann", "age": 41},
-        new={"id": "ann", "age": 42, "tags": {"a", "b"}, "photo": b"\x00\xff", "nothing": None, "deep": {"l": [1, {"x": True}]}},
+        new={
+            "id": "ann",
+            "age": 42,
+            "tags": {"a", "b"},
+            "photo": b"\x00\xff",
+            "nothing": None,
+            "deep": {"l": [1, {"x": True}]},
+        },
     )
     return next(open_stream())
 
 
 def test_images_come_in_bloops_shape_and_as_attributes(record):
-    assert record["new"] == record.new == {
-        "id": "ann",
-        "age": Decimal(42),
-        "tags": {"a", "b"},
-        "photo": b"\x00\xff",
-        "nothing": None,
-        "deep": {"l": [Decimal(1), {"x": True}]},
-    }
+    assert (
+        record["new"]
+        == record.new
+        == {
+            "id": "ann",
+            "age": Decimal(42),
+            "tags": {"a", "b"},
+            "photo": b"\x00\xff",
+            "nothing": None,
+            "deep": {"l": [Decimal(1), {"x": True}]},
+        }
+    )
     assert record["old"] == record.old == {"id": "ann", "age": Decimal(41)}
     assert record["key"] == record.key == {"id": "ann"}
     assert type(record.new["age"]) is Decimal

@@ -113,7 +113,9 @@ def test_an_idle_lane_is_asked_at_once_when_a_held_record_waits_on_it(sim: Simul
     sim.put("S2")
     written = sim.clock.monotonic()
     take(stream, sim.clock, 1, step=0.02)
-    assert sim.clock.monotonic() - written <= 1.0 + 1.0 + 1.0 + 0.1  # found within a second, then let go without waiting
+    assert (
+        sim.clock.monotonic() - written <= 1.0 + 1.0 + 1.0 + 0.1
+    )  # found within a second, then let go without waiting
 
 
 # -- the budget
@@ -162,7 +164,7 @@ def test_pages_shrink_as_lanes_grow(sim: Simulator, open_stream: Open):
     sim.clock.advance(10)
     stream = open_stream(prefetch_bytes=64 * 5 * 2500)
     take(stream, sim.clock, 1)
-    limits = [call.limit for call in sim.calls.of("GetRecords")]
+    limits = [call.limit or 1000 for call in sim.calls.of("GetRecords")]
     assert min(limits) <= 20
     assert_all_came([*drain(open_stream(prefetch_bytes=64 * 5 * 2500), sim.clock)], sim)
 

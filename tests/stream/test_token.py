@@ -50,7 +50,7 @@ def test_nothing_but_returned_records_changes_a_token_at_work(written: Simulator
     stream = open_stream()
     came = 0
     for _ in range(300):
-        before = stream.token["clock"] if "clock" in stream.token else 0
+        before = stream.token.get("clock", 0)
         record = next(stream)
         after = stream.token.get("clock", 0)
         assert after == before + (record is not None)
@@ -74,7 +74,7 @@ def test_a_token_is_bounded_by_open_lanes(sim: Simulator, open_stream: Open):
     sim.shape("S0")
     stream = open_stream()
     sizes = []
-    for generation in range(12):
+    for _ in range(12):
         write(sim, *sim.open_shards, rounds=2)
         sim.roll()
         drain(stream, sim.clock, quiet=40)
@@ -118,7 +118,7 @@ def test_a_token_survives_a_fault(written: Simulator, open_stream: Open):
     stream = open_stream(patience=3)
     take(stream, written.clock, 2)
     written.fault("GetRecords", kind="500", times=None)
-    before, error = until_raises(Exception, stream, written.clock)
+    before, _ = until_raises(Exception, stream, written.clock)
     token = stream.token
     written.heal()
     came = 2 + len(before)
@@ -154,14 +154,14 @@ def test_a_damaged_token_says_what_is_wrong_and_where(written: Simulator, open_s
 
 def test_a_token_that_is_still_text_says_how_to_read_it(written: Simulator, open_stream: Open):
     text = json.dumps(open_stream().token)
-    with pytest.raises(ValueError, match="json.loads|no position"):
+    with pytest.raises(ValueError, match=r"json.loads|no position"):
         open_stream(text)
 
 
 def test_a_token_of_another_stream_is_refused(written: Simulator, open_stream: Open):
     other = written.create_table("orders", "S1")
     token = open_stream(table=other).token
-    with pytest.raises(InvalidToken, match="another stream.*table/orders/.*table/users/"):
+    with pytest.raises(InvalidToken, match=r"another stream.*table/orders/.*table/users/"):
         open_stream(token)
 
 

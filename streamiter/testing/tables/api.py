@@ -12,7 +12,8 @@ from streamiter.errors import MissingExtra
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.records import TTL_IDENTITY
 from streamiter.testing.refusal import Refusal, internal
-from streamiter.testing.service import Service, SimulatedTable
+from streamiter.testing.service import Service
+from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.checks import check_batch, check_new_table
 from streamiter.testing.tables.engine import Engine
