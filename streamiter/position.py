@@ -15,10 +15,21 @@ class Place(NamedTuple):
 
     number: int
     since: int
+    width: int = 0  # how many digits the service wrote, where it wrote leading zeros: it may want them back
 
-    def next(self, number: int) -> Place:
+    @classmethod
+    def of(cls, text: str, since: int = 0) -> Place:
+        """The place of a sequence number as the service writes it."""
+        return cls(int(text), since, len(text) if text[0] == "0" else 0)
+
+    @property
+    def text(self) -> str:
+        """The sequence number as the service writes it."""
+        return str(self.number).zfill(self.width)
+
+    def next(self, text: str) -> Place:
         """The place of a record with this sequence number that follows."""
-        return Place(number, 0) if number > self.number else Place(self.number, self.since + 1)
+        return Place.of(text) if int(text) > self.number else self._replace(since=self.since + 1)
 
     def __str__(self) -> str:
         return f"record {self.number}" + (f" and {self.since} more" if self.since else "")
@@ -72,16 +83,16 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class AtNumber:
-    """The record with this sequence number: only Bloop's tokens start so."""
+    """The record with this sequence number, as the service writes it: only Bloop's tokens start so."""
 
-    number: int
+    text: str
 
     def is_expired(self, now_us: int, retention_us: int) -> bool:
         """Never by the clock: the service itself says when a sequence number is trimmed."""
         return False
 
     def __str__(self) -> str:
-        return f"record {self.number} itself"
+        return f"record {self.text} itself"
 
 
 Position = Horizon | AtTime | After | AtNumber

@@ -37,7 +37,7 @@ class Record:
     @property
     def place(self) -> Place:
         """Its place in its shard (law 4)."""
-        return self._place or Place(self.number, 0)
+        return self._place or Place.of(self.sequence_number)
 
     def set_place(self, place: Place) -> None:
         """For the merge: where the place is not just the sequence number."""

@@ -47,9 +47,9 @@ class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     def position(self) -> Position:
         """Where reading of the shard goes on."""
         if self.place is not None:
-            return After(Place(int(self.place[0]), self.place[1]))
+            return After(Place.of(*self.place))
         if self.at is not None:
-            return AtNumber(int(self.at))
+            return AtNumber(self.at)
         if self.time is not None:
             return AtTime(self.time, self.opened)
         return Horizon(self.opened)

@@ -174,7 +174,7 @@ class World:
                 # As many of the records since the number as are read already are left out: the driver's part.
                 return self._find(shard, place.number) + 1 + place.since
             case AtNumber():
-                return self._find(shard, position.number)
+                return self._find(shard, int(position.text))
 
     def _first_at(self, shard: WorldShard, time_us: int) -> int:
         created_us: int | None = None

@@ -183,7 +183,7 @@ class Lane:
 
     def place_at(self, index: int) -> Place:
         """The place of a record that was fetched."""
-        return self.places[index] or Place(self.records[index].number, 0)
+        return self.places[index] or Place.of(self.records[index].sequence_number)
 
     def end_below(self, bound: Bound) -> int:
         """How far the waiting records reach that sort at or below a bound: an index past the last of them."""
@@ -348,7 +348,7 @@ def _places(numbers: list[str], before: Place | None) -> list[Place | None]:
         if before is None or int(numbers[0]) > before.number:
             return [None] * len(numbers)
     places: list[Place | None] = []
-    for number in map(int, numbers):
-        before = Place(number, 0) if before is None else before.next(number)
+    for number in numbers:
+        before = Place.of(number) if before is None else before.next(number)
         places.append(before)
     return places

@@ -232,9 +232,9 @@ def _shard(row: Mapping[str, Any]) -> Shard:
 
 def _iterator_type(position: Position) -> dict[str, Any]:
     if isinstance(position, After):
-        return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": _digits(position.place.number)}
+        return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": _digits(position.place.text)}
     if isinstance(position, AtNumber):
-        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": _digits(position.number)}
+        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": _digits(position.text)}
     if isinstance(position, AtTime):
         moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
         return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
@@ -261,6 +261,5 @@ def _envelope(row: Mapping[str, Any]) -> Envelope:
     )
 
 
-def _digits(number: int) -> str:
-    # The service asks for 21 digits at least; DynamoDB Local's own numbers have leading zeros up to there.
-    return str(number).zfill(21)
+def _digits(number: str) -> str:
+    return number.zfill(21)  # the service asks for so many at least

@@ -11,4 +11,5 @@ class Mark:
 
     serial: int  # how many calls had been made
     ticket: int  # the newest listing that had begun
+    service_us: int | None = None  # a moment after it, by the service's clock
     goals: dict[str, int] | None = None  # how many records each lane is to have given, once that is known

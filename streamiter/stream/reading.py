@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 
-from streamiter.clock import floor_second
+from streamiter.clock import SECOND_US, floor_second
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
@@ -189,12 +189,19 @@ class Reading:
         if isinstance(position, Horizon | AtTime) and not self._is_stale(position):
             lane.reopen()
             return True  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
-        if not len(lane) and lane.idle_us is not None and not self._is_stale(AtTime(lane.idle_us)):
+        if self._was_idle(lane):
+            assert lane.idle_us is not None
             # All up to its tip was read, minutes ago at most; only the last record is old.
             lane.resume_at(AtTime(lane.idle_us, self.service_us))
             return True
         self._gap(lane, "the service has trimmed what comes next")
         return False
+
+    def _was_idle(self, lane: Lane) -> bool:
+        """Whether all up to a tip that is held still was returned, and nothing after it was."""
+        if len(lane) or lane.idle_us is None or self._is_stale(AtTime(lane.idle_us)):
+            return False
+        return lane.emitted_us is None or lane.emitted_us < lane.idle_us
 
     def unreachable(self, shard_id: str, now_us: int) -> None:
         """The service does not know the shard any more: a gap where it or an ancestor was read, else only counted (law 5)."""
@@ -341,10 +348,19 @@ class Reading:
         discovery = self.discovery
         if self.merge.is_blocked or self._asleep or not discovery.has_heard_since(mark.ticket):
             return False
+        if mark.service_us is None:
+            mark.service_us = self.service_us
         return not discovery.is_searching and all(
-            lane.ended or (lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial))
-            for lane in self.lanes.values()
+            lane.ended or self._is_beyond(lane, mark) for lane in self.lanes.values()
         )
+
+    def _is_beyond(self, lane: Lane, mark: Mark) -> bool:
+        """Whether all of the lane that was held at the mark was fetched: it came to its tip, or to what is newer."""
+        if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
+            return True
+        # A shard that is written to all the time may never have an empty page.
+        margin_us = SECOND_US + (self._lateness_us or 0)
+        return lane.newest_us is not None and lane.newest_us > (mark.service_us or 0) + margin_us
 
     def token(self) -> Token:
         """The state after the last record returned."""

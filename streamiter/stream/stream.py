@@ -170,13 +170,14 @@ class Stream:
 
         options.check_choice("until", until, ("caught_up",))
         before = self._driver.reading.token()
-        stop_before = self._stop
+        stop_before, passed_before = self._stop, set(self._passed_over)
         try:
             records = [record for batch in self._batches(1 << 30, until) for record in batch]
             return records_to_table(records, self._source.name)
         except BaseException:
             stop = self._stop
             self._restart(before)
+            self._passed_over = passed_before  # what skip() named is still to be passed over
             self._stop = stop if stop is not stop_before else None
             raise
 

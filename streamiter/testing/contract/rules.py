@@ -164,7 +164,7 @@ def opens_after_a_record(rig: Rig) -> None:
     for place, record in enumerate(_records(rig, "S0", Horizon())):
         after, _ = _read(rig, "S0", After(Place(record.number, 0)))
         _equal(after, list("abcd")[place + 1 :], f"what is after the record {place}")
-        at, _ = _read(rig, "S0", AtNumber(record.number))
+        at, _ = _read(rig, "S0", AtNumber(record.sequence_number))
         _equal(at, list("abcd")[place:], f"what is at the record {place}")
 
 

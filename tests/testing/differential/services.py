@@ -42,7 +42,7 @@ def connect(name: str, url: str, *, has_ttl: bool = True) -> Service:
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     config = Config(retries={"max_attempts": 0}, parameter_validation=False, proxies={}, read_timeout=30)
     made = [session.client(kind, endpoint_url=url, config=config) for kind in ("dynamodb", "dynamodbstreams")]
-    return Service(name, *made, has_ttl)
+    return Service(name, made[0], made[1], has_ttl)
 
 
 @contextlib.contextmanager
@@ -66,7 +66,12 @@ def dynamodb_local(jars: Path, folder: Path) -> Iterator[Service]:
     """It listens on every interface: start it in a network namespace of its own."""
     port = _free_port()
     java = ["java", f"-Djava.library.path={jars}", "-cp", f"{jars}/*"]
-    server = ["com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-sharedDb", "-disableTelemetry"]
+    server = [
+        "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
+        "-inMemory",
+        "-sharedDb",
+        "-disableTelemetry",
+    ]
     with _running([*java, *server, "-port", str(port)], dict(os.environ), folder, port):
         yield connect("DynamoDB Local", f"http://{HOST}:{port}", has_ttl=False)
 
