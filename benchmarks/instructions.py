@@ -36,7 +36,7 @@ def run(scale: Scale) -> Result:
                 more, _ = _count(reader, action, server, many)
                 counts[action][reader] = round((more - less) / (many - few))
     rows = [
-        Row(f"{action} on 1 shard, in instructions", reader, [found[reader] / found["streamiter"]])
+        Row(f"{action} on 1 shard, in instructions", reader, [found[reader] / found["streamiter"]], is_count=True)
         for action, found in counts.items()
         for reader in ACTIONS[action][1:]
     ]

@@ -24,11 +24,18 @@ def shape() -> dict[str, Any]:
     }
 
 
-def describe(machine: dict[str, Any]) -> str:
-    """The shape in a line."""
-    return (
-        f"{machine['cores']} cores of {machine['processor']}, {machine['memory_gib']} GiB, {machine['system']}, "
-        f"Python {machine['python']}, load {machine['load']}"
+def describe(*machines: dict[str, Any]) -> str:
+    """The shape in a line; of several cases on the same machine, with how busy it was from the least to the most."""
+    lines: dict[str, list[float]] = {}
+    for machine in machines:
+        told = (
+            f"{machine['cores']} cores of {machine['processor']}, {machine['memory_gib']} GiB, {machine['system']}, "
+            f"Python {machine['python']}"
+        )
+        lines.setdefault(told, []).append(machine["load"])
+    return "; ".join(
+        f"{told}, load {min(loads)}" + (f" to {max(loads)}" if max(loads) > min(loads) else "")
+        for told, loads in lines.items()
     )
 
 

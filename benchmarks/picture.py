@@ -9,8 +9,11 @@ from typing import Any
 from benchmarks import machine, table
 from benchmarks.results import Report
 
+Reports = Mapping[str, Report]
+
 OURS, BOTO3, BLOOP, MSGSPEC = "#1f6f8b", "#c98b2b", "#a34a3a", "#7a7a7a"
 MISSED = "#c0392b"
+SIDES = (("ours", OURS, "streamiter"), ("peer", BOTO3, "boto3 loop"))
 SHORT = {
     "catch_up": "catch up, 1 shard",
     "images": "catch up, images read",
@@ -19,62 +22,60 @@ SHORT = {
     "rolling": "500 shards roll",
     "to_arrow": "to_arrow",
     "memory": "memory, 1,000 lanes",
-    "lanes": "lanes",
+    "lanes": "more lanes",
 }
 
 
-def draw(reports: Mapping[str, Report], path: Path) -> None:
+def draw(reports: Reports, path: Path) -> None:
     """Draws what is there; what was never measured is left out."""
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    panels = [panel for panel in _PANELS if panel.__name__.lstrip("_") and _needs(panel) <= reports.keys()]
-    if not panels:
+    if not reports:
         return
     figure = pyplot.figure(figsize=(15, 9.4), dpi=110, layout="constrained")
     grid = figure.add_gridspec(2, 3, width_ratios=(1.35, 1, 1))
-    places = [grid[:, 0], grid[0, 1], grid[0, 2], grid[1, 1], grid[1, 2]]
-    for panel, place in zip(_PANELS, places, strict=True):
-        if panel in panels:
+    places = (grid[:, 0], grid[0, 1], grid[0, 2], grid[1, 1], grid[1, 2])
+    for (panel, needs), place in zip(_PANELS, places, strict=True):
+        if needs <= reports.keys():
             axes = figure.add_subplot(place)
             panel(axes, reports)
             axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(
-        "streamiter beside its peers: the same bytes, the same machine, taking turns", fontsize=14, x=0.01, ha="left"
-    )
+    title = "streamiter beside its peers: the same bytes, the same machine, taking turns"
+    figure.suptitle(title, fontsize=14, x=0.01, ha="left")
     figure.supxlabel(_footer(reports), fontsize=8, color="#555555", x=0.01, ha="left")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Software": None})
     pyplot.close(figure)
 
 
-def _targets(axes: Any, reports: Mapping[str, Report]) -> None:
+def _targets(axes: Any, reports: Reports) -> None:
     """Each row against its target: 1 is met."""
-    rows = [
-        (f"{SHORT.get(name, name)}\nvs {row.peer}", row)
-        for name, report in reports.items()
-        for row in report.result.rows
-        if row.target is not None
-    ][::-1]
+    rows = [(name, row) for name, report in reports.items() for row in report.result.rows if row.target is not None][
+        ::-1
+    ]
     for place, (_, row) in enumerate(rows):
         assert row.target is not None
-        reached = [row.target / ratio if row.is_at_most else ratio / row.target for ratio in (row.median, *row.ratios)]
+        target = row.target
+        reached = [target / ratio if row.is_at_most else ratio / target for ratio in (row.median, *row.ratios)]
         axes.barh(place, reached[0], color=OURS if row.is_met else MISSED, height=0.62)
-        axes.plot([min(reached[1:]), max(reached[1:])], [place, place], color="black", linewidth=1.2)
-        told = f" {table.times(row.median)}  (target {table.target(row)})"
-        axes.annotate(told, (max(reached), place), va="center", fontsize=8, xytext=(3, 0), textcoords="offset points")
+        axes.plot([min(reached), max(reached)], [place, place], color="black", linewidth=1.2)
+        _note(axes, max(reached), place, f"{table.times(row.median)}  (target {table.target(row)})")
     axes.axvline(1, color="black", linewidth=1, linestyle=":")
     axes.set_xscale("log")
     axes.set_xlim(left=0.1, right=axes.get_xlim()[1] * 4)
-    axes.set_yticks(range(len(rows)), [label for label, _ in rows], fontsize=8)
+    axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
+    axes.minorticks_off()
+    labels = [f"{SHORT.get(name, name)}\nvs {row.peer:.44}" for name, row in rows]
+    axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_xlabel("reached / target, with the spread of the runs (log)")
     axes.set_title("Targets", loc="left")
 
 
-def _rates(axes: Any, reports: Mapping[str, Report]) -> None:
-    """Records a second on one shard."""
+def _rates(axes: Any, reports: Reports) -> None:
+    """Records a second on one shard, by CPU time: other processes disturb it less."""
     envelopes, images = reports["catch_up"].result.measured, reports["images"].result.measured
     bars = [
         ("streamiter", envelopes["boto3"]["ours"], OURS),
@@ -85,76 +86,87 @@ def _rates(axes: Any, reports: Mapping[str, Report]) -> None:
         ("msgspec alone, untyped", images["msgspec"]["peer"], MSGSPEC),
     ][::-1]
     for place, (_, rate, colour) in enumerate(bars):
-        axes.barh(place, rate["records_per_second"], color=colour, height=0.62)
-        axes.plot(rate["spread"], [place, place], color="black", linewidth=1.2)
-        told = f" {rate['records_per_second'] / 1000:,.0f}k"
-        axes.annotate(
-            told, (rate["spread"][1], place), va="center", fontsize=8, xytext=(3, 0), textcoords="offset points"
-        )
+        speed, *spread = _thousands(rate["records_per_cpu_second"], *rate["cpu_spread"])
+        axes.barh(place, speed, color=colour, height=0.62)
+        axes.plot(spread, [place, place], color="black", linewidth=1.2)
+        _note(axes, max(spread), place, f"{speed:,.0f}k")
     axes.set_yticks(range(len(bars)), [label for label, _, _ in bars], fontsize=8)
     axes.set_xlim(right=axes.get_xlim()[1] * 1.12)
-    axes.set_xlabel("records/s, 575 B each")
+    axes.set_xlabel("thousand records (575 B) in a second of CPU time")
     axes.set_title("Catching up on 1 shard", loc="left")
 
 
-def _lanes(axes: Any, reports: Mapping[str, Report]) -> None:
+def _lanes(axes: Any, reports: Reports) -> None:
     """Records a second as lanes grow."""
     found = reports["lanes"].result.measured["rates"]
-    for room, label, style in (("roomy", "room for full pages", "o-"), ("default", "prefetch_bytes=64 MiB", "o--")):
+    for room, label, style in (("roomy", "room for full pages", "o-"), ("default", "default prefetch_bytes", "o--")):
         lanes = [int(count) for count in found[room]]
-        speeds = list(found[room].values())
-        axes.plot(lanes, [speed["records_per_second"] for speed in speeds], style, color=OURS, label=label)
-        lows, highs = zip(*[speed["spread"] for speed in speeds], strict=True)
+        rates = found[room].values()
+        speeds = _thousands(*(rate["records_per_cpu_second"] for rate in rates))
+        lows, highs = zip(*(_thousands(*rate["cpu_spread"]) for rate in rates), strict=True)
+        axes.plot(lanes, speeds, style, color=OURS, label=label)
         axes.fill_between(lanes, lows, highs, color=OURS, alpha=0.15)
     axes.set_xscale("log")
+    axes.set_xticks(lanes, [f"{count:,}" for count in lanes])
+    axes.minorticks_off()
     axes.set_ylim(bottom=0)
     axes.set_xlabel("lanes (shards read at once)")
-    axes.set_ylabel("records/s")
+    axes.set_ylabel("thousand records in a second of CPU time")
     axes.legend(fontsize=8, frameon=False)
     axes.set_title("The same records over more lanes", loc="left")
 
 
-def _latency(axes: Any, reports: Mapping[str, Report]) -> None:
+def _latency(axes: Any, reports: Reports) -> None:
     """Records a second as calls take longer."""
     found = reports["growth"].result.measured["shards_and_milliseconds"]
-    for side, colour, label in (("ours", OURS, "streamiter"), ("peer", BOTO3, "boto3 loop")):
+    for side, colour, label in SIDES:
         for (count, by_latency), style in zip(found.items(), ("o-", "s--"), strict=False):
             rates = [point[side]["records_per_second"] for point in by_latency.values()]
             shown = f"{label}, {count} shard{'' if count == '1' else 's'}"
-            axes.plot([int(ms) for ms in by_latency], rates, style, color=colour, label=shown)
+            axes.plot([int(latency) for latency in by_latency], rates, style, color=colour, label=shown)
     axes.set_yscale("log")
     axes.set_xlabel("milliseconds that a call takes")
-    axes.set_ylabel("records/s (log)")
+    axes.set_ylabel("records in a second (log)")
     axes.legend(fontsize=8, frameon=False)
     axes.set_title("Latency", loc="left")
 
 
-def _sizes(axes: Any, reports: Mapping[str, Report]) -> None:
+def _sizes(axes: Any, reports: Reports) -> None:
     """Records a second as records grow."""
     found = reports["growth"].result.measured["record_bytes"]
     sizes = [int(name) for name in found]
-    for side, colour, label in (("ours", OURS, "streamiter"), ("peer", BOTO3, "boto3 loop")):
-        rates = [found[str(size)][side]["records_per_second"] for size in sizes]
+    for side, colour, label in SIDES:
+        rates = [found[str(size)][side]["records_per_cpu_second"] for size in sizes]
         axes.plot(sizes, rates, "o-", color=colour, label=label)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axes.minorticks_off()
+    axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     axes.set_xlabel("bytes a record")
-    axes.set_ylabel("records/s (log)")
+    axes.set_ylabel("records in a second of CPU time (log)")
     axes.legend(fontsize=8, frameon=False)
     axes.set_title("Record size", loc="left")
 
 
-def _needs(panel: Any) -> set[str]:
-    return {"_rates": {"catch_up", "images"}, "_lanes": {"lanes"}, "_targets": set()}.get(panel.__name__, {"growth"})
+_PANELS: tuple[tuple[Any, set[str]], ...] = (
+    (_targets, set()),
+    (_rates, {"catch_up", "images"}),
+    (_lanes, {"lanes"}),
+    (_latency, {"growth"}),
+    (_sizes, {"growth"}),
+)
 
 
-_PANELS = (_targets, _rates, _lanes, _latency, _sizes)
+def _note(axes: Any, x: float, y: float, text: str) -> None:
+    axes.annotate(text, (x, y), va="center", fontsize=8, xytext=(6, 0), textcoords="offset points")
 
 
-def _footer(reports: Mapping[str, Report]) -> str:
+def _thousands(*numbers: float) -> list[float]:
+    return [number / 1000 for number in numbers]
+
+
+def _footer(reports: Reports) -> str:
     days = sorted({report.made[:10] for report in reports.values()})
-    last = max(reports.values(), key=lambda report: report.made)
     smoke = "SMOKE SIZES, NOT A MEASUREMENT; " if any(report.is_smoke for report in reports.values()) else ""
-    return f"{smoke}{' to '.join(dict.fromkeys((days[0], days[-1])))}, {machine.describe(last.machine)}"
+    shape = machine.describe(*(report.machine for report in reports.values()))
+    return f"{smoke}{' to '.join(dict.fromkeys((days[0], days[-1])))}, {shape}"

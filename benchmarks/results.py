@@ -23,6 +23,7 @@ class Row:
     ratios: list[float]
     target: float | None = None  # None: it is told because it explains another row
     is_at_most: bool = False  # else at least
+    is_count: bool = False  # it does not vary
     by_cpu: list[float] = field(default_factory=list)  # the same in CPU time, which other processes disturb less
 
     @property

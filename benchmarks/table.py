@@ -19,7 +19,7 @@ def text(reports: Mapping[str, Report]) -> str:
     for name, report in reports.items():
         if not report.result.rows:
             shown.append(f"{name}: {report.title}; no ratio, see its JSON")
-    shown += sorted({f"measured on {machine.describe(report.machine)}" for report in reports.values()})
+    shown.append(f"measured on {machine.describe(*(report.machine for report in reports.values()))}")
     return "\n".join(shown)
 
 
@@ -38,8 +38,8 @@ def cells(reports: Mapping[str, Report]) -> list[tuple[str, ...]]:
             row.peer,
             target(row),
             times(row.median),
-            spread(row.ratios),
-            spread(row.by_cpu) if row.by_cpu else "",
+            "a count" if row.is_count else spread(row.ratios),
+            spread(row.by_cpu),
             {None: "", True: "met", False: "MISSED"}[row.is_met],
         )
         for name, report in reports.items()
@@ -65,6 +65,7 @@ def times(ratio: float) -> str:
 
 def spread(ratios: list[float]) -> str:
     """From the least to the greatest of the runs."""
-    if len(ratios) == 1 or min(ratios) == max(ratios):
-        return "a count" if len(ratios) == 1 else times(ratios[0])
-    return f"{times(min(ratios))} – {times(max(ratios))}"
+    if not ratios:
+        return ""
+    least, greatest = times(min(ratios)), times(max(ratios))
+    return least if least == greatest else f"{least} – {greatest}"

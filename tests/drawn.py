@@ -56,7 +56,7 @@ def worlds(
         is_open = shard_id not in with_children and draw(st.booleans())
         records = draw(truths(most=most_records, created=created, numbers=numbers))
         shards.append(WorldShard(shard_id, parents, records, closed_us=None if is_open else ALWAYS))
-    return World(shards, knows_tip=draw(st.integers(0, 3)) == 3)
+    return World(shards, knows_tip=draw(st.integers(0, 3)) == 3, digits=draw(st.sampled_from([0, 30])))
 
 
 def live_world(tape: Tape, *, lateness_us: int = SECOND, honest: bool = True) -> World:
@@ -97,7 +97,7 @@ def live_world(tape: Tape, *, lateness_us: int = SECOND, honest: bool = True) ->
             if not honest:
                 listed_us += tape.draw(5) * SECOND
             shards.append(WorldShard(spare.pop(), tuple(s.id for s in ending), born_us=listed_us))
-    return World(shards, knows_tip=tape.once_in(4))
+    return World(shards, knows_tip=tape.once_in(4), digits=21 * tape.draw(2))
 
 
 class DrawnLag(Lag):

@@ -53,8 +53,8 @@ class Told(Record):
 
     __slots__ = ("index",)
 
-    def __init__(self, shard_id: str, index: int, truth: Truth) -> None:
-        super().__init__(shard_id, str(truth.number), truth.created_us)
+    def __init__(self, shard_id: str, index: int, text: str, created_us: int | None) -> None:
+        super().__init__(shard_id, text, created_us)
         self.index = index
 
 
@@ -108,8 +108,9 @@ class Lag:
 class World:
     """The truth. Tests change it under a reading: they trim, remove, close, add."""
 
-    def __init__(self, shards: Iterable[WorldShard], *, knows_tip: bool = False) -> None:
+    def __init__(self, shards: Iterable[WorldShard], *, knows_tip: bool = False, digits: int = 0) -> None:
         self.shards = {shard.id: shard for shard in shards}
+        self.digits = digits  # sequence numbers are written with so many of them at least
         self.knows_tip = knows_tip  # its pages say whether they are caught up, as Kinesis' do
         self.unlisted: set[str] = set()  # removed: in no listing any more
         self.gone: set[str] = set()  # removed, though perhaps still listed
@@ -126,7 +127,7 @@ class World:
 
     def __repr__(self) -> str:
         """As a test would write it."""
-        lines = [*map(repr, self.shards.values()), *["its pages say whether they are caught up"] * self.knows_tip]
+        lines = [*map(repr, self.shards.values()), *["knows_tip=True"] * self.knows_tip, f"digits={self.digits}"]
         return "".join(f"\n    {line}," for line in lines)
 
     def children(self, shard_id: str) -> list[str]:
@@ -172,9 +173,9 @@ class World:
             case After():
                 place = position.place
                 # As many of the records since the number as are read already are left out: the driver's part.
-                return self._find(shard, place.number) + 1 + place.since
+                return self._find(shard, place.text) + 1 + place.since
             case AtNumber():
-                return self._find(shard, int(position.text))
+                return self._find(shard, position.text)
 
     def _first_at(self, shard: WorldShard, time_us: int) -> int:
         created_us: int | None = None
@@ -187,10 +188,14 @@ class World:
                 return index
         return len(shard.records)
 
-    def _find(self, shard: WorldShard, number: int) -> int:
-        index = next((index for index, truth in enumerate(shard.records) if truth.number == number), None)
+    def text(self, truth: Truth) -> str:
+        """A record's sequence number as the service writes it."""
+        return str(truth.number).zfill(self.digits)
+
+    def _find(self, shard: WorldShard, text: str) -> int:
+        index = next((index for index, truth in enumerate(shard.records) if self.text(truth) == text), None)
         if index is None or index < shard.trimmed:
-            raise PositionTrimmed(f"{number} of {shard.id}")
+            raise PositionTrimmed(f"{text} of {shard.id}")
         return index
 
     def check_held(self, shard_id: str, index: int) -> None:
@@ -234,7 +239,8 @@ class Pages:
             end += 1
         is_closed = shard.is_closed(service_us) and end == len(shard.records)
         count = self._count(shard_id, end - at, is_closed, service_us)
-        records = [Told(shard_id, index, shard.records[index]) for index in range(at, at + count)]
+        told = [(index, shard.records[index]) for index in range(at, at + count)]
+        records = [Told(shard_id, index, self.world.text(truth), truth.created_us) for index, truth in told]
         if records:
             self._empties[shard_id] = 0
             self._newest[shard_id] = records[-1].created_us
@@ -418,7 +424,7 @@ class Drive:
         assert isinstance(record, Told)
         self.out.append(
             Out(
-                *(record.shard_id, record.index, record.order_us, tuple(record.rank), tuple(record.place)),
+                *(record.shard_id, record.index, record.order_us, tuple(record.rank), tuple(record.place[:2])),
                 *(record.clock, record.late, record.order_key),
             )
         )

@@ -17,7 +17,7 @@ from benchmarks.results import PLACE, Report, Result, Row, load
 def reports():
     rows = [
         Row("work", "peer", [12.0, 13.0, 14.0], 12.5),
-        Row("idle", "calls", [1 / 44], 1 / 10, is_at_most=True),
+        Row("idle", "calls", [1 / 44], 1 / 10, is_at_most=True, is_count=True),
     ]
     measured = {"rates": {"roomy": {"1000": {"per_second": 123_456.0}}}}
     return {"lanes": Report("lanes", "title", "2026-01-15T12:00:00", 3, False, {}, Result(rows, measured))}

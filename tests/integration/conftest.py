@@ -1,4 +1,4 @@
-"""Services that are not ours, started on loopback and stopped again: ministack; for DynamoDB Local see local.py."""
+"""Services that are not ours, started on loopback and stopped again: ministack."""
 
 from __future__ import annotations
 

@@ -247,10 +247,10 @@ def test_what_is_taken_from_the_iterator_counts_as_returned():
     records = lanes.merge.records()
     assert [record.number for record in islice(records, 2)] == [1, 1]
     lanes.push("S2", 7)
-    assert lanes.merge.clock == 2 and lanes.lanes["S1"].place == (1, 0) and lanes.lanes["S2"].place == (1, 0)
+    assert lanes.merge.clock == 2 and lanes.lanes["S1"].place == Place(1, 0) and lanes.lanes["S2"].place == Place(1, 0)
     assert [record.clock for record in records] == [3, 4, 5]
     lanes.merge.settle()
-    assert lanes.merge.clock == 5 and lanes.lanes["S2"].place == (2, 0)
+    assert lanes.merge.clock == 5 and lanes.lanes["S2"].place == Place(2, 0)
 
 
 def test_an_iterator_from_before_a_change_gives_nothing_that_may_be_out_of_turn():

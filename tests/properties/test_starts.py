@@ -108,9 +108,9 @@ def bloop_token(world: World, returned: set[tuple[str, int]], tape: Tape) -> tup
             else:
                 active.append(shard.id)
                 if read:
-                    token |= {"iterator_type": "after_sequence", "sequence_number": str(read)}
+                    token |= {"iterator_type": "after_sequence", "sequence_number": world.text(shard.records[read - 1])}
                 elif shard.records and tape.once_in(2):
-                    token |= {"iterator_type": "at_sequence", "sequence_number": "1"}
+                    token |= {"iterator_type": "at_sequence", "sequence_number": world.text(shard.records[0])}
                 else:
                     token["iterator_type"] = "trim_horizon"
         tokens.append(token)

@@ -9,7 +9,7 @@ import pytest
 
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
-from tests.stream.helpers import assert_all_came, calls_during, drain, soon, take, write
+from tests.stream.helpers import assert_all_came, calls_during, drain, slowness, soon, take, write
 
 NAMES = [f"S{number:02d}" for number in range(64)]
 
@@ -27,7 +27,7 @@ def test_64_shards_catch_up_in_a_quarter_of_the_serial_time(sim: Simulator, open
     serial = 0.1 * len(sim.calls)
     assert_all_came(records, sim)
     assert serial > 12  # 64 iterators, 64 pages, the listings
-    assert took <= serial / 4
+    assert took <= serial / 4 * slowness()
 
 
 def test_as_many_calls_as_concurrency_allows_are_under_way(sim: Simulator, open_stream: Open):
@@ -143,11 +143,11 @@ def test_prefetch_bytes_bounds_what_waits(heavy: Simulator, open_stream: Open, b
             continue
         records.append(record)
         first = max(first, stream.stats.waiting_bytes)
-        if len(records) > 200:  # by now each lane knows how large its records are: 2.3 KB
+        if len(records) > 200:  # by now each lane knows how large its records are
             most = max(most, stream.stats.waiting_bytes)
     assert_all_came(records, heavy)
-    assert first <= 3 * budget + 4 * 2500  # the first pages are asked for by a guess of 1 KB a record
-    assert most <= 1.5 * budget + 4 * 2500  # a lane that holds the merge may have one more
+    assert first <= 3 * budget + 4 * 3000  # the first pages are asked for by a guess; a record takes 2.7 KB
+    assert most <= 1.5 * budget + 4 * 3000  # a lane that holds the merge may have one more
 
 
 def test_within_a_large_budget_all_is_fetched_ahead(heavy: Simulator, open_stream: Open):

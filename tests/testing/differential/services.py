@@ -34,15 +34,15 @@ class Service(NamedTuple):
     name: str
     tables: Any
     streams: Any
-    has_ttl: bool = True  # whether it deletes by time to live while somebody waits
+    patience: float  # seconds to wait for a delete by time to live
 
 
-def connect(name: str, url: str, *, has_ttl: bool = True) -> Service:
+def connect(name: str, url: str, *, patience: float = 5) -> Service:
     """Clients that check nothing themselves, so that mistakes arrive."""
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     config = Config(retries={"max_attempts": 0}, parameter_validation=False, proxies={}, read_timeout=30)
     made = [session.client(kind, endpoint_url=url, config=config) for kind in ("dynamodb", "dynamodbstreams")]
-    return Service(name, made[0], made[1], has_ttl)
+    return Service(name, made[0], made[1], patience)
 
 
 @contextlib.contextmanager
@@ -73,7 +73,7 @@ def dynamodb_local(jars: Path, folder: Path) -> Iterator[Service]:
         "-disableTelemetry",
     ]
     with _running([*java, *server, "-port", str(port)], dict(os.environ), folder, port):
-        yield connect("DynamoDB Local", f"http://{HOST}:{port}", has_ttl=False)
+        yield connect("DynamoDB Local", f"http://{HOST}:{port}", patience=40)
 
 
 @contextlib.contextmanager

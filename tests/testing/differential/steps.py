@@ -13,6 +13,7 @@ from streamiter.testing.images import plain_image
 from tests.testing.differential.services import Service
 
 Image = dict[str, dict[str, Any]]
+LONG_AGO = int(time.time()) - 600
 VIEWS = ("NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY")
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/nobody/stream/2025-01-01T00:00:00.000"
 
@@ -465,10 +466,10 @@ def _time_to_live(enabled: bool, attribute: str) -> Callable[[World], Any]:
 def _ended(world: World) -> Any:
     """What a deletion by time to live leaves in the stream."""
     world.read()
-    item = {"id": {"S": "ends"}, "end": {"N": str(int(time.time()) - 10)}}
+    item = {"id": {"S": "ends"}, "end": {"N": str(LONG_AGO)}}
     world.service.tables.put_item(TableName=world.table, Item=item)
     records: list[dict[str, Any]] = []
-    until = time.monotonic() + (5 if world.service.has_ttl else 0)
+    until = time.monotonic() + world.service.patience
     while True:
         records += world.read()
         is_there = "Item" in world.service.tables.get_item(TableName=world.table, Key={"id": {"S": "ends"}})
