@@ -51,6 +51,9 @@ class Record:
     @property
     def order_key(self) -> str:
         """(order time, rank, place) as text that sorts as records come out, late ones aside; the same in Arrow and Spark."""
+        number = self.sequence_number
+        if self._place is None and number[0] != "0":  # as it nearly always is
+            return f"{self.order_us:020d} {self.rank.text} {len(number):02d}{number} 010"
         return order_key(self.order_us, self.rank, self.place)
 
     def __repr__(self) -> str:

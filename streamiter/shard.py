@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -16,7 +17,7 @@ class Rank(NamedTuple):
     @property
     def text(self) -> str:
         """The rank as text that sorts as the rank does; ids hold no blanks, and a blank sorts below all that they hold."""
-        return f"{self.greatest} {sortable(self.depth)} {self.shard_id}"
+        return _rank_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ class Shard:
     def __post_init__(self) -> None:
         if not self.id or any(character <= " " for character in self.id):
             raise ValueError(f"a shard id must be a word without blanks, not {self.id!r}")
+
+
+@lru_cache(maxsize=4096)
+def _rank_text(rank: Rank) -> str:
+    # Asked for with each record of a shard.
+    return f"{rank.greatest} {sortable(rank.depth)} {rank.shard_id}"
 
 
 def sortable(number: int) -> str:

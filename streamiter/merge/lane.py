@@ -344,9 +344,9 @@ def _order_times(records: Sequence[Record], floor_us: int | None) -> list[int]:
 def _places(numbers: list[str], before: Place | None) -> list[Place | None]:
     """The places of records with these sequence numbers, after the place of the one before; None: just the number."""
     # Digits of one length compare as the numbers do; leading zeros do no harm.
-    if len(set(map(len, numbers))) == 1 and all(map(lt, numbers, numbers[1:])):
-        if before is None or int(numbers[0]) > before.number:
-            return [None] * len(numbers)
+    is_rising = len(set(map(len, numbers))) == 1 and all(map(lt, numbers, numbers[1:]))
+    if is_rising and (before is None or int(numbers[0]) > before.number):
+        return [None] * len(numbers)  # as it nearly always is
     places: list[Place | None] = []
     for number in numbers:
         before = Place.of(number) if before is None else before.next(number)

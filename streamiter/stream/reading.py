@@ -129,7 +129,8 @@ class Reading:
     ) -> bool:
         """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew.
 
-        `skipped`: so many more records came that had been returned before. `opened`: the shard was opened for this page; only now does the service's clock tell whether that hid a gap.
+        `skipped`: so many more records came that had been returned before. `opened`: the shard was opened for this page;
+        only now does the service's clock tell whether that hid a gap.
         """
         self._see_time(service_us)
         if shard_id in self._probes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from streamiter.errors import MissingExtra
 from streamiter.images import image_text
 from streamiter.record import ChangeRecord, Record
@@ -20,7 +22,10 @@ def records_to_table(records: Sequence[Record], stream: str) -> pyarrow.Table:
     except ImportError as error:
         raise MissingExtra("pyarrow", "arrow") from error
     changes = [record if isinstance(record, ChangeRecord) else None for record in records]
-    images = [(None, None, None) if change is None else change.raw_images for change in changes]
+    images = list(
+        zip(*((None, None, None) if change is None else change.raw_images for change in changes), strict=True)
+    )
+    keys, new, old = images or ((), (), ())
     columns: dict[str, tuple[list[Any], Any]] = {
         "event_id": ([change and change.event_id for change in changes], pa.string()),
         "event_name": ([change and change.event_name for change in changes], pa.string()),
@@ -29,11 +34,19 @@ def records_to_table(records: Sequence[Record], stream: str) -> pyarrow.Table:
         "sequence_number": ([record.sequence_number for record in records], pa.string()),
         "order_key": ([record.order_key for record in records], pa.string()),
         "created_at": ([record.created_us for record in records], pa.timestamp("us", tz="UTC")),
-        "keys": ([image_text(image[0]) for image in images], pa.string()),
-        "new_image": ([image_text(image[1]) for image in images], pa.string()),
-        "old_image": ([image_text(image[2]) for image in images], pa.string()),
+        "keys": (_texts(keys), pa.string()),
+        "new_image": (_texts(new), pa.string()),
+        "old_image": (_texts(old), pa.string()),
         "size_bytes": ([change and change.size_bytes for change in changes], pa.int64()),
-        "user_identity": ([image_text(change and change.user_identity) for change in changes], pa.string()),
+        "user_identity": (_texts([change and change.user_identity for change in changes]), pa.string()),
     }
     schema = pa.schema([(name, kind) for name, (_, kind) in columns.items()])
     return pa.table([pa.array(values, kind) for values, kind in columns.values()], schema=schema)
+
+
+def _texts(images: Sequence[Any]) -> list[Any]:
+    """Images as JSON text, or as its bytes: pyarrow checks that these are UTF-8."""
+    if images and all(type(image) is msgspec.Raw for image in images):
+        texts = map(bytes, images)
+        return [None if text in (b"", b"null") else text for text in texts]
+    return [None if image is None else image_text(image) for image in images]
