@@ -29,7 +29,11 @@ class Expected(NamedTuple):
 
 
 def expected(
-    shards: Mapping[str, _Shard], *, start_us: int | None = None, read: Collection[str] = (), first: Mapping[str, int] = {}
+    shards: Mapping[str, _Shard],
+    *,
+    start_us: int | None = None,
+    read: Collection[str] = (),
+    first: Mapping[str, int] = {},
 ) -> list[Expected]:
     """All records in the order of laws 3 and 4.
 

@@ -25,7 +25,19 @@ SURFACE = {
 
 
 def test_the_surface_is_what_is_written_here():
-    rooms = {"clock", "errors", "lineage", "merge", "position", "record", "shard", "source", "stream", "testing", "token"}
+    rooms = {
+        "clock",
+        "errors",
+        "lineage",
+        "merge",
+        "position",
+        "record",
+        "shard",
+        "source",
+        "stream",
+        "testing",
+        "token",
+    }
     rooms |= {"cli", "demo", "images", "spark"}
     public = {name for name in vars(streamiter) if not name.startswith("_")} - rooms
     assert public == set().union(*SURFACE.values())

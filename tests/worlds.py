@@ -117,7 +117,9 @@ class World:
         self.refuses_times = False
 
     @classmethod
-    def parse(cls, shards: Iterable[Shard], records: Mapping[str, Sequence[Truth]], *, open: Iterable[str] = ()) -> World:
+    def parse(
+        cls, shards: Iterable[Shard], records: Mapping[str, Sequence[Truth]], *, open: Iterable[str] = ()
+    ) -> World:
         """A world from a parsed lineage; its shards are closed, but those named open."""
         is_open = set(open)
         return cls(
@@ -334,17 +336,17 @@ class Drive:
         self._records_tokens = records_tokens
         self._checks = checks
         self._stop_at: int | None = None
-        self._came_us = now_us  # when the last record came out
+        self.came_us = now_us  # when the last record came out
         self.note_token()
 
     # -- running
 
     def run(self, total: int | None = None, *, quiet_us: int = 100 * SECOND, linger: int = 6) -> list[Out]:
         """Reads until so many records came out, and a little further; without a number, until nothing comes any more."""
-        self._came_us = self.now_us
+        self.came_us = self.now_us
         while total is None or len(self.out) < total:
             self.round()
-            if self.now_us - self._came_us > quiet_us:
+            if self.now_us - self.came_us > quiet_us:
                 return self.out
         for _ in range(linger):
             self.round()
@@ -353,8 +355,8 @@ class Drive:
     def read(self, total: int, *, quiet_us: int = 100 * SECOND) -> list[Out]:
         """Reads until exactly so many records came out, and stops there, whatever is under way."""
         self._stop_at = total
-        self._came_us = self.now_us
-        while len(self.out) < total and self.now_us - self._came_us <= quiet_us:
+        self.came_us = self.now_us
+        while len(self.out) < total and self.now_us - self.came_us <= quiet_us:
             self.round()
         self._stop_at = None
         return self.out
@@ -428,7 +430,7 @@ class Drive:
                 *(record.clock, record.late, record.order_key),
             )
         )
-        self._came_us = self.now_us
+        self.came_us = self.now_us
 
     def accept_gap(self) -> None:
         """Accepts the gap that stands, as a user calls skip()."""
@@ -437,7 +439,7 @@ class Drive:
             self.gaps.append((lane.shard_id, lane.gap))
             self.iterators.pop(lane.shard_id, None)
             self.reading.skip_gap(self.now_us)
-            self._came_us = self.now_us
+            self.came_us = self.now_us
             self.check()
 
     def check(self) -> None:
@@ -552,5 +554,6 @@ class Drive:
 def truths(*created: float | None, first: int = 100) -> list[Truth]:
     """Records with rising sequence numbers, created so many hours before now (None: no creation time)."""
     return [
-        Truth(first + index, None if hours is None else NOW - round(hours * HOUR)) for index, hours in enumerate(created)
+        Truth(first + index, None if hours is None else NOW - round(hours * HOUR))
+        for index, hours in enumerate(created)
     ]

@@ -42,7 +42,9 @@ class Lanes:
         for second in seconds:
             self.numbers[shard_id] += 1
             records.append(Record(shard_id, str(self.numbers[shard_id]), LONG_AGO + second * SECOND_US))
-        self.lanes[shard_id].push(records, LONG_AGO + (service or 10**6) * SECOND_US, ended=ended, size_bytes=len(records))
+        self.lanes[shard_id].push(
+            records, LONG_AGO + (service or 10**6) * SECOND_US, ended=ended, size_bytes=len(records)
+        )
         self.merge.update(self.lanes[shard_id])
         self.merge._check()
 

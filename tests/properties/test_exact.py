@@ -83,7 +83,9 @@ starts = st.sampled_from([LONG_AGO + tick * SECOND // 2 for tick in range(8)])
 
 
 @given(worlds(numbers="distinct"), starts, st.booleans(), tapes)
-def test_from_a_time_on_records_of_that_order_time_and_later_come_out(world: World, start_us: int, refuses: bool, tape: Tape):
+def test_from_a_time_on_records_of_that_order_time_and_later_come_out(
+    world: World, start_us: int, refuses: bool, tape: Tape
+):
     world.refuses_times = refuses
     wanted = expected(world.shards, start_us=start_us)
     first = drive_from(world, tape, token_at_start(STREAM, start_us))

@@ -37,7 +37,8 @@ class CutPages(Pages):
 def lineages(count: int) -> Iterator[list[tuple[int, ...]]]:
     """All ways in which so many shards descend from those before them, each of none, one or two."""
     ways = [
-        [above for size in range(min(index, 2) + 1) for above in combinations(range(index), size)] for index in range(count)
+        [above for size in range(min(index, 2) + 1) for above in combinations(range(index), size)]
+        for index in range(count)
     ]
     return (list(way) for way in product(*ways))
 
@@ -108,7 +109,9 @@ def test_every_small_world():
         try:
             read(world, cuts, cases % (size[1] + 1))
         except AssertionError as error:
-            raise AssertionError(f"{world}\ncut at {sorted(cuts)}, resumed after {cases % (size[1] + 1)}: {error}") from error
+            raise AssertionError(
+                f"{world}\ncut at {sorted(cuts)}, resumed after {cases % (size[1] + 1)}: {error}"
+            ) from error
         cases += 1
     print(f"\n{cases} cases in {SECONDS:.0f} s; all of up to these (shards, records): {whole[1:]}, some of {size}")
     assert cases > 100 * SECONDS / 4

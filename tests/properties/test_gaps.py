@@ -10,14 +10,18 @@ from tests.oracle import assert_lawful, expected
 from tests.worlds import DAY, HOUR, Drive, Tape, World
 
 
-@given(worlds(most_shards=5, most_records=4, numbers="rising"), tapes, st.sampled_from([0, HOUR, DAY - HOUR, DAY + HOUR]))
+@given(
+    worlds(most_shards=5, most_records=4, numbers="rising"), tapes, st.sampled_from([0, HOUR, DAY - HOUR, DAY + HOUR])
+)
 def test_what_was_trimmed_before_the_resume_is_a_gap_and_the_rest_comes_once(world: World, tape: Tape, slept_us: int):
     wanted = expected(world.shards)
     first = Drive(world, tape=tape, lag=DrawnLag(world, tape), faults=True)
     first.read(tape.draw(len(wanted) + 1))
     token = first.token()
     trim(world, tape)
-    note(f"trimmed {({s.id: s.trimmed for s in world.shards.values() if s.trimmed})}, gone {world.gone}, {token.to_dict()}")
+    note(
+        f"trimmed { ({s.id: s.trimmed for s in world.shards.values() if s.trimmed}) }, gone {world.gone}, {token.to_dict()}"
+    )
     rest = Drive(world, token, tape=tape, lag=DrawnLag(world, tape), faults=True, now_us=first.now_us + slept_us)
     returned = {(o.shard, o.index) for o in first.out}
     left = {(e.shard, e.index) for e in wanted} - returned

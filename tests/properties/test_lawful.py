@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
 from hypothesis import given, note
-from hypothesis import strategies as st
 
 from streamiter.token import Token
 from tests.drawn import DrawnLag, live_tapes, live_world, tapes, worlds

@@ -7,9 +7,8 @@ import json
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from streamiter.token import load_token
 from tests.drawn import DrawnLag, live_tapes, live_world, tapes
-from tests.oracle import assert_lawful, assert_same, expected
+from tests.oracle import assert_same, expected
 from tests.worlds import SECOND, Drive, Tape
 
 BEFORE = -30 * SECOND  # so that reading begins before the world's shards split

@@ -26,7 +26,9 @@ def read(world: World, **options) -> str:
 
 def test_the_seed_case():
     # S0 => {S1, S2}: R00 7 h ago; R11 6 h, R12 4 h, R13 2 h; R24 4 h, R25 and R26 3 h.
-    everything = world("S0 => {S1, S2}", S0=truths(7, first=0), S1=truths(6, 4, 2, first=1), S2=truths(4, 3, 3, first=4))
+    everything = world(
+        "S0 => {S1, S2}", S0=truths(7, first=0), S1=truths(6, 4, 2, first=1), S2=truths(4, 3, 3, first=4)
+    )
     drive = Drive(everything)
     drive.run()
     came = [f"R{o.shard[1:]}{everything.shards[o.shard].records[o.index].number}" for o in drive.out]
@@ -171,7 +173,9 @@ def test_a_page_of_a_closed_shard_may_be_empty_any_number_of_times():
 
 
 def test_the_same_is_read_with_one_call_at_a_time():
-    everything = world("S1 => {S2, S3}; {S2, S3} => S4 ~ S5", **{f"S{n}": truths(9 - n, 8 - n, 8 - n) for n in range(1, 6)})
+    everything = world(
+        "S1 => {S2, S3}; {S2, S3} => S4 ~ S5", **{f"S{n}": truths(9 - n, 8 - n, 8 - n) for n in range(1, 6)}
+    )
     drive = Drive(everything)
     while len(drive.out) < everything.size:
         if drive.reading.wants_listing(drive.now_us):

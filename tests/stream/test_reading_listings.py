@@ -42,7 +42,7 @@ def test_a_listing_begun_before_the_end_does_not_count():
 
 def test_siblings_that_turn_up_apart_the_later_one_is_late_where_it_is():
     everything = world("S1 => {S2, S3} ~ S4", S1=truths(5), S2=truths(4, 1), S3=truths(4, 2), S4=truths(3))
-    assert read(everything, lag=Lacks("S2 S3", *["S3"] * 3)) == "R11 < R21 < R41 < R22 < R31! < R32!"
+    assert read(everything, lag=Lacks("S2 S3", *["S3"] * 3)) == "R11 < R21 < R41 < R31! < R32 < R22"
 
 
 def test_a_late_sibling_still_knows_its_floor():
@@ -65,7 +65,9 @@ def test_a_shard_that_ends_without_children_stops_holding_after_ten_listings_and
 
 def test_children_that_turn_up_after_all_are_read_late_where_they_are():
     everything = world("S1 => S3 ~ S2", S1=truths(5), S3=truths(4, 2), S2=truths(3), open=("S2", "S3"))
-    assert read(everything, lag=Lacks(*["S3"] * 15)) == "R11 < R21 < R31! < R32"
+    drive = Drive(everything, lag=Lacks(*["S3"] * 14))
+    drive.run(4, quiet_us=600 * SECOND)
+    assert order(drive) == "R11 < R21 < R31! < R32"
 
 
 def test_an_empty_list_is_one_of_the_ways_in_which_listings_lag():
@@ -94,8 +96,8 @@ def test_a_row_between_that_turns_up_later_is_read_between():
 def test_a_parent_that_three_listings_lack_counts_as_trimmed():
     everything = world("(S0) => S1", S1=truths(5), open=("S1",))
     drive = Drive(everything)
-    drive.run(1)
-    assert order(drive) == "R11" and drive.listings >= 3 and drive.now_us < SECOND
+    drive.read(1)
+    assert order(drive) == "R11" and drive.listings == 3 and drive.now_us < SECOND
 
 
 def test_nothing_comes_out_before_the_listing_may_be_relied_on():
@@ -170,7 +172,9 @@ def test_a_resumed_reader_believes_one_listing_that_shows_what_it_knows():
 
 
 def test_after_a_resume_a_shard_that_nothing_connects_opens_only_when_listings_agree():
-    everything = world("S1 => S2 => S3 ~ S9", S1=truths(5, 4), S2=truths(3), S3=truths(2), S9=truths(6, 1), open=("S9",))
+    everything = world(
+        "S1 => S2 => S3 ~ S9", S1=truths(5, 4), S2=truths(3), S3=truths(2), S9=truths(6, 1), open=("S9",)
+    )
     first = Drive(everything)
     first.read(2)
     assert order(first) == "R91 < R11"

@@ -48,7 +48,7 @@ def test_motos_private_hook_is_called_once_an_item_with_the_old_and_the_new():
     backend.create_table("orders", schema, None, attributes, None, None, None, "PAY_PER_REQUEST", None, [], None, None)
     table = backend.tables["orders"]
     assert table.stream_shard is None, "a table without moto's own stream has none of moto's shards"
-    table.stream_shard = Hook()
+    table.stream_shard = Hook()  # type: ignore[assignment]
     backend.put_item("orders", {"id": {"S": "a"}})
     backend.put_item("orders", {"id": {"S": "a"}, "n": {"N": "1"}})
     backend.delete_item("orders", {"id": {"S": "a"}})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from botocore.exceptions import ClientError
 
@@ -215,4 +217,5 @@ def test_conditions_say_which_item_they_met(orders):
             ConditionExpression="attribute_not_exists(id)",
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
-    assert caught.value.response["Item"]["n"] == {"N": "1"}
+    response: Any = caught.value.response
+    assert response["Item"]["n"] == {"N": "1"}

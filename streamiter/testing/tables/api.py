@@ -11,7 +11,7 @@ from streamiter.clock import SECOND_US, microseconds
 from streamiter.errors import MissingExtra
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.records import TTL_IDENTITY
-from streamiter.testing.refusal import Refusal, internal
+from streamiter.testing.refusal import Refusal, internal, invalid
 from streamiter.testing.service import Service
 from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.tables.changes import Change
@@ -31,6 +31,10 @@ _READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _TAGS = {"ListTagsOfResource", "TagResource", "UntagResource"}
 _ADMIN = {"DescribeContinuousBackups", "DescribeEndpoints", "DescribeLimits", "UpdateContinuousBackups"}
 _PASSED = _WRITES | _STATEMENTS | _READS | _TAGS | _ADMIN
+
+_PROTECTED = (
+    "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
+)
 
 
 class TableApi:
@@ -150,6 +154,8 @@ class TableApi:
     def _delete_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
         self._mirror(body)
+        if self.engine.call("DescribeTable", body)[0]["Table"].get("DeletionProtectionEnabled"):
+            raise invalid(_PROTECTED)
         answer, _ = self.engine.call("DeleteTable", body)
         described = self._described(answer["TableDescription"], table) | {"TableStatus": "DELETING"}
         self._service.drop_table(table, now_us)

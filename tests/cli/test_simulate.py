@@ -1,0 +1,107 @@
+"""`streamiter simulate`, as a process of its own, the way others use it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+
+@contextmanager
+def simulate(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    command = [sys.executable, "-m", "streamiter", "simulate", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            url = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert url, line
+            yield url[0], process
+        finally:
+            process.kill()
+
+
+def client(service: str, url: str) -> Any:
+    session = boto3.session.Session(aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1")
+    return session.client(service, endpoint_url=url, config=Config(proxies={}, retries={"max_attempts": 0}))
+
+
+TABLE: dict[str, Any] = {
+    "TableName": "orders",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+}
+
+
+def test_it_serves_tables_and_streams_until_it_is_told_to_stop():
+    with simulate("--shape", "S0 => {S1, S2}", "--speed", "60") as (url, process):
+        tables, streams = client("dynamodb", url), client("dynamodbstreams", url)
+        assert streams.list_streams()["Streams"] == [], "it begins without any table"
+        arn = tables.create_table(**TABLE)["TableDescription"]["LatestStreamArn"]
+        tables.put_item(TableName="orders", Item={"id": {"S": "a"}})
+        shards = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+        assert len(shards) == 3
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def test_time_stands_still_when_told_and_calls_are_shown():
+    with simulate("--stopped", "--limits", "-v") as (url, process):
+        streams = client("dynamodbstreams", url)
+        arn = client("dynamodb", url).create_table(**TABLE)["TableDescription"]["LatestStreamArn"]
+        for _ in range(10):
+            streams.describe_stream(StreamArn=arn)
+        with pytest.raises(Exception, match="Rate exceeded"):
+            streams.describe_stream(StreamArn=arn)
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        shown = process.stdout.read().splitlines()
+    assert shown[0] == "CreateTable orders ok"
+    assert shown[-1] == "DescribeStream orders ThrottlingException"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "streamiter", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_list_of_commands_loads_none_of_them():
+    code = (
+        "import sys; from streamiter.cli.commands import streamiter; "
+        "streamiter(['--help'], standalone_mode=False); print('streamiter.cli.simulate' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "simulate  Run a simulated DynamoDB" in done.stdout
+    assert done.stdout.endswith("False\n")
+
+
+def test_what_is_wrong_is_said_in_a_line():
+    wrong = run("simulate", "--shape", "S0 =>")
+    assert wrong.returncode == 2
+    assert "Invalid value for --shape" in wrong.stderr
+    assert run("nothing").returncode == 2
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        busy = run("simulate", "--port", port)
+    assert busy.returncode == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in busy.stderr
+
+
+@pytest.mark.parametrize("package,extra", [("click", "cli"), ("moto", "testing")])
+def test_without_an_extra_it_says_how_to_get_it(package, extra):
+    code = f"import sys; sys.modules[{package!r}] = None; sys.argv = ['streamiter', 'simulate', '--port', '0']; "
+    code += "from streamiter.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"pip install 'streamiter[{extra}]'" in done.stderr

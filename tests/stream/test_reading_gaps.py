@@ -1,0 +1,227 @@
+"""Gaps: what the service no longer holds is named, and stands until it is accepted (law 5)."""
+
+from __future__ import annotations
+
+from streamiter.position import After, AtTime, Horizon
+from streamiter.record import Record
+from streamiter.shard import Shard
+from streamiter.stream.reading import Reading
+from streamiter.stream.resume import token_at_start
+from streamiter.token import Token, TokenLane, load_token
+from tests.stream.test_reading import order, world
+from tests.worlds import DAY, HOUR, NOW, SECOND, STREAM, Drive, World, truths
+
+
+def resumed(everything: World, count: int, *, after_us: int = 0, **options) -> Drive:
+    """A reader that goes on from a token taken after so many records."""
+    first = Drive(everything)
+    first.read(count)
+    return Drive(everything, first.token(), now_us=first.now_us + after_us, **options)
+
+
+def stop_at_gaps(drive: Drive) -> Drive:
+    """The gaps stand: nobody accepts them."""
+    drive.accept_gap = lambda: None  # type: ignore[method-assign]
+    return drive
+
+
+def test_a_trimmed_place_is_a_gap_that_names_shard_and_position():
+    everything = world("S1", S1=truths(5, 4, 3, 2), open=("S1",))
+    drive = resumed(everything, 1)
+    everything.shards["S1"].trimmed = 2
+    stop_at_gaps(drive).run(quiet_us=5 * SECOND)
+    gap = drive.reading.gap
+    assert gap is not None and gap.shard_id == "S1" and str(gap.position) == "record 100" and not drive.out
+    assert gap.gap == "the service has trimmed what comes next"
+
+
+def test_a_gap_stands_until_it_is_accepted_and_then_what_is_held_comes():
+    everything = world("S1", S1=truths(5, 4, 3, 2), open=("S1",))
+    drive = resumed(everything, 1)
+    everything.shards["S1"].trimmed = 2
+    stop_at_gaps(drive).run(quiet_us=5 * SECOND)
+    assert drive.token() == drive.token() and drive.reading.gap is drive.reading.gap is not None
+    drive.reading.skip_gap(drive.now_us)
+    assert drive.reading.gap is None and drive.reading.gaps == 1
+    drive.run(2)
+    assert order(drive) == "R13 < R14"
+
+
+def test_a_token_taken_before_a_standing_gap_comes_to_it_again():
+    everything = world("S1 ~ S2", S1=truths(5, 4), S2=truths(3), open=("S1", "S2"))
+    drive = resumed(everything, 1)
+    everything.shards["S1"].trimmed = 2
+    stop_at_gaps(drive).run(quiet_us=5 * SECOND)
+    again = stop_at_gaps(Drive(everything, drive.token(), now_us=drive.now_us))
+    again.run(quiet_us=5 * SECOND)
+    assert again.reading.gap is not None and again.reading.gap.shard_id == "S1"
+
+
+def test_a_gap_stands_before_what_may_come_after_the_records_lost():
+    everything = world("S1 ~ S2", S1=truths(5, 3), S2=truths(4, 2), open=("S1", "S2"))
+    drive = resumed(everything, 1)
+    everything.shards["S1"].trimmed = 1
+    stop_at_gaps(drive).run(quiet_us=5 * SECOND)
+    # What S1 has lost may be older than S2's first, of 4 hours ago.
+    assert order(drive) == "" and drive.reading.gap is not None
+
+
+def test_other_lanes_keep_fetching_meanwhile():
+    everything = world("S1 ~ S2", S1=truths(5, 3), S2=truths(4, 2), open=("S1", "S2"))
+    drive = resumed(everything, 1)
+    everything.shards["S1"].trimmed = 2
+    stop_at_gaps(drive).run(quiet_us=5 * SECOND)
+    assert drive.reading.gap is not None and len(drive.reading.lanes["S2"]) == 2
+
+
+def test_what_was_fetched_before_the_trim_comes_out_before_the_gap():
+    everything = world("S1", S1=truths(5, 4, 3, 2), open=("S1",))
+    drive = stop_at_gaps(Drive(everything))
+    drive.pages._count = lambda shard_id, waiting, *rest: min(2, waiting)  # type: ignore[method-assign]
+    drive.begin()
+    drive.deliver(0)
+    drive.begin()
+    drive.deliver(0)
+    everything.shards["S1"].trimmed = 3
+    drive.begin()
+    drive.deliver(0)
+    assert drive.reading.gap is None
+    drive.pop()
+    gap = drive.reading.gap
+    assert order(drive) == "R11 < R12" and gap is not None and str(gap.position) == "record 101"
+
+
+def test_a_place_trimmed_where_nothing_follows_is_no_gap_at_the_tip():
+    # All up to the tip was read a moment ago; only the last record is a day old.
+    everything = world("S1", S1=truths(5), open=("S1",))
+    drive = Drive(everything)
+    drive.read(1)
+    while drive.now_us < 25 * HOUR:
+        drive.round()
+        drive.now_us += 600 * SECOND
+    everything.shards["S1"].trimmed = 1
+    drive.iterators.clear()
+    drive.reading.expired("S1", drive.now_us)
+    everything.shards["S1"].records += truths(-25, first=200)
+    drive.run(2)
+    assert order(drive) == "R11 < R12" and not drive.gaps
+
+
+def test_a_lane_not_read_since_it_was_opened_longer_ago_than_retention_is_a_gap():
+    everything = world("S1 ~ S2", S1=truths(5), S2=truths(4, 3), open=("S1", "S2"))
+    drive = resumed(everything, 1, after_us=DAY - 60 * SECOND)
+    drive.run(2)
+    assert order(drive) == "R21 < R22" and not drive.gaps
+    drive = resumed(everything, 1, after_us=DAY + 60 * SECOND)
+    drive.run(2)
+    assert order(drive) == "R21 < R22"
+    assert drive.gaps == [("S2", "its start is older than what the service holds")]
+
+
+def test_a_time_older_than_retention_is_a_gap_too():
+    token = Token(1, STREAM, start=NOW - HOUR, lanes=(TokenLane("S1", time=NOW - HOUR, opened=NOW),))
+    everything = world("S1", S1=truths(5), open=("S1",))
+    drive = Drive(everything, token, now_us=DAY)
+    drive.run(quiet_us=5 * SECOND)
+    assert drive.gaps == [("S1", "its start is older than what the service holds")]
+
+
+def test_a_time_that_was_before_the_horizon_already_is_as_old_as_the_start():
+    start_us = NOW - 3 * DAY
+    everything = world("S1", S1=truths(5), open=("S1",))
+    drive = Drive(everything, token_at_start(STREAM, start_us))
+    drive.run(1)
+    assert order(drive) == "R11" and not drive.gaps
+    late = AtTime(start_us, NOW)
+    assert not late.is_expired(NOW + DAY, DAY) and late.is_expired(NOW + DAY + 1, DAY)
+    assert not AtTime(NOW, NOW).is_expired(NOW + DAY, DAY) and AtTime(NOW, NOW).is_expired(NOW + DAY + 1, DAY)
+    assert not Horizon().is_expired(NOW + 9 * DAY, DAY)
+
+
+def test_a_listed_shard_that_is_gone_is_a_gap_where_an_ancestor_was_read():
+    everything = world("S1 => S2", S1=truths(5), S2=truths(4), open=("S2",))
+    drive = resumed(everything, 1)
+    everything.gone.add("S2")
+    drive.run(quiet_us=60 * SECOND)
+    assert drive.gaps == [("S2", "the service has removed the shard")] and drive.reading.gone == 0
+
+
+def test_a_listed_shard_that_is_gone_is_only_counted_where_nothing_was_read():
+    everything = world("S1 => S2 ~ S3", S1=truths(25), S2=truths(4), S3=truths(5))
+    everything.gone.add("S1")
+    drive = Drive(everything)
+    drive.run(2)
+    assert order(drive) == "R31 < R21" and not drive.gaps and drive.reading.gone == 1
+
+
+def test_a_shard_that_was_half_read_and_is_gone_is_a_gap_and_its_child_is_read():
+    everything = world("S1 => S2", S1=truths(5, 4), S2=truths(3), open=("S2",))
+    drive = resumed(everything, 1)
+    everything.gone.add("S1")
+    drive.run(1)
+    assert order(drive) == "R21" and drive.gaps == [("S1", "the service has removed the shard")]
+
+
+def test_a_shard_of_bloops_that_was_half_read_and_is_gone_is_a_gap():
+    lane = {"shard_id": "S1", "iterator_type": "after_sequence", "sequence_number": "100"}
+    token = load_token({"stream_arn": STREAM, "active": ["S1"], "shards": [lane]})
+    everything = world("S1 => S2", S1=truths(5, 4), S2=truths(3), open=("S2",))
+    everything.gone.add("S1")
+    drive = Drive(everything, token)
+    drive.run(1)
+    assert order(drive) == "R21" and drive.gaps == [("S1", "the service has removed the shard")]
+
+
+def test_after_a_gap_order_times_go_on():
+    everything = world("S1", S1=truths(5, 4, 7), open=("S1",))
+    drive = resumed(everything, 1)
+    everything.shards["S1"].trimmed = 2
+    drive.run(1)
+    assert drive.out[0].order_us == NOW - 5 * HOUR and not drive.out[0].late
+
+
+def test_gaps_of_several_shards_stand_one_after_another():
+    everything = world("S1 ~ S2", S1=truths(5, 3), S2=truths(4, 2), open=("S1", "S2"))
+    drive = resumed(everything, 2)
+    for shard in everything.shards.values():
+        shard.trimmed = 2
+    drive.run(quiet_us=5 * SECOND)
+    assert [shard for shard, _ in drive.gaps] == ["S1", "S2"] and drive.reading.gaps == 2
+
+
+def test_a_gap_stands_without_lateness_too():
+    everything = world("S1", S1=truths(5, 4, 3), open=("S1",))
+    first = Drive(everything, lateness_us=None)
+    first.read(1)
+    everything.shards["S1"].trimmed = 2
+    drive = Drive(everything, first.token(), lateness_us=None)
+    drive.run(1)
+    assert order(drive) == "R13" and [shard for shard, _ in drive.gaps] == ["S1"]
+
+
+def test_an_unread_child_is_asked_for_from_its_horizon_and_keeps_when_its_parent_ended():
+    everything = world("S1 => S2", S1=truths(5), S2=truths(4))
+    drive = Drive(everything)
+    drive.read(1)
+    (lane,) = [lane for lane in drive.token().lanes if lane.shard == "S2"]
+    assert lane.position == Horizon(NOW + drive.now_us) and lane.floor == NOW - 5 * HOUR
+
+
+def test_an_expired_iterator_is_no_gap():
+    reading = Reading(token_at_start(STREAM))
+    reading.listed(reading.discovery.begin(), [Shard("S1")], NOW, 0)
+    reading.push("S1", [Record("S1", "100", NOW - HOUR), Record("S1", "101", NOW - HOUR)], NOW, 0)
+    assert reading.pop() is not None
+    reading.asked("S1")
+    reading.expired("S1", 0)
+    position = reading.opening("S1")
+    assert reading.wishes(0) == ["S1"] and isinstance(position, After) and position.place[:2] == (101, 0)
+
+
+def test_a_failed_call_changes_nothing_but_when_it_is_due():
+    reading = Reading(token_at_start(STREAM))
+    reading.listed(reading.discovery.begin(), [Shard("S1")], NOW, 0)
+    token = reading.token()
+    reading.asked("S1")
+    reading.failed("S1", 5 * SECOND)
+    assert reading.token() == token and not reading.wishes(5 * SECOND - 1) and reading.wishes(5 * SECOND) == ["S1"]

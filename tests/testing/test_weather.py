@@ -1,0 +1,111 @@
+"""Weather: bad days from a seed, which a correct reader survives, and which come again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from streamiter import DynamoDBStreams, Stream
+from streamiter.testing import Simulator
+from streamiter.testing.clock import START
+from streamiter.testing.weather import MOST_EMPTIES, MOST_FAILURES, Weather
+from tests.testing.readers import list_rows, listed, read_pages
+
+
+def outcomes(weather: Weather, shard: str, count: int = 200) -> list[str | None]:
+    faults = [weather.fault("GetRecords", (shard,)) for _ in range(count)]
+    return [fault and fault.kind for fault in faults]
+
+
+def test_the_same_seed_gives_the_same_days_however_calls_interleave():
+    one, other = Weather(7), Weather(7)
+    first = outcomes(one, "S1"), outcomes(one, "S2")
+    second = [other.fault("GetRecords", (shard,)) for _ in range(200) for shard in ("S2", "S1")]
+    kinds = [fault and fault.kind for fault in second]
+    assert (kinds[1::2], kinds[::2]) == first
+    assert outcomes(Weather(8), "S1") != first[0]
+
+
+def test_trouble_is_as_likely_as_it_is_said():
+    seen = Counter(outcomes(Weather(1, throttles=0.5, errors=0, cuts=0, slow=0, expired=0), "S1", 2000))
+    assert 800 < seen["throttle"] + seen["limit"] < 1100
+    assert set(seen) == {None, "throttle", "limit"}
+    assert set(outcomes(Weather(1, throttles=0, errors=0, cuts=0, slow=0, expired=0), "S1")) == {None}
+
+
+def test_whoever_asks_on_gets_an_answer():
+    longest = run = 0
+    for kind in outcomes(Weather(1, throttles=0.9), "S1", 1000):
+        run = 0 if kind in (None, "slow") else run + 1
+        longest = max(longest, run)
+    assert longest == MOST_FAILURES
+
+
+def test_pages_are_short_and_empty_alike_for_all_readers():
+    with Simulator("S0 => S1") as sim:
+        sim.misbehave(3, throttles=0, errors=0, cuts=0, slow=0, expired=0, empty_pages=0.5, short_pages=0.5)
+        for _ in range(40):
+            sim.put("S0")
+        place = {"StreamArn": sim.stream_arn, "ShardId": "S0", "ShardIteratorType": "TRIM_HORIZON"}
+        first, second = (
+            read_pages(sim, sim.client().get_shard_iterator(**place)["ShardIterator"], most=500) for _ in range(2)
+        )
+        assert first == second
+        assert [key for page in first for key in page] == [record.key["id"] for record in sim.history]
+        empties = "".join("." if page else "0" for page in first).split(".")
+        assert 1 <= max(map(len, empties)) <= MOST_EMPTIES
+
+
+def test_listings_lag_double_and_go_blank():
+    with Simulator(" ~ ".join(f"S{number}" for number in range(20))) as sim:
+        calm = listed(sim)
+        sim.misbehave(5, throttles=0, errors=0, cuts=0, slow=0, lag=0.5, doubled=0.2, lists_nothing=0.3, looks_open=0.5)
+        children = sim.roll()
+        passes = [list_rows(sim) for _ in range(8)]
+        assert any(not rows for rows in passes)
+        shown = [[row["ShardId"] for row in rows] for rows in passes if rows]
+        assert len(set(shown[0]) & set(children)) < 20, "some children are late"
+        assert set(shown[-1]) == {*calm, *children}, "and come in the end"
+        assert any(len(ids) > len(set(ids)) for ids in shown)
+        ends = [row["SequenceNumberRange"] for rows in passes for row in rows if row["ShardId"] in calm]
+        assert any("EndingSequenceNumber" not in end for end in ends)
+        sim.heal()
+        assert listed(sim) == [*calm, *children]
+
+
+def test_clocks_differ_and_times_run_backwards():
+    with Simulator("S0 ~ S1") as sim:
+        sim.misbehave(2, skew=100, jitter=10)
+        for _ in range(20):
+            sim.put("S0")
+            sim.put("S1")
+        times = {
+            name: [record.created or 0.0 for record in sim.history if record.shard_id == name] for name in ("S0", "S1")
+        }
+        assert all(created != sorted(created) for created in times.values())
+        assert abs(max(times["S0"]) - max(times["S1"])) > 2
+        sim.heal()
+        sim.knobs.shard_skews["S1"] = 30
+        assert [sim.put(shard).created for shard in ("S0", "S1")] == [START, START + 30]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stream_survives_it(seed):
+    with Simulator("S0") as sim:
+        sim.misbehave(seed)
+        for number in range(30):
+            for shard in sim.open_shards:
+                sim.put(shard)
+            if number % 10 == 9:
+                sim.split(sim.open_shards[0])
+            sim.clock.advance(1)
+        with Stream(DynamoDBStreams(sim.stream_arn, client=sim.client()), clock=sim.clock, patience=1000) as stream:
+            found = []
+            while len(found) < len(sim.history):
+                record = next(stream)
+                if record is None:
+                    sim.clock.advance(0.5)
+                else:
+                    found.append(record.sequence_number)
+        assert sorted(found) == sorted(record.sequence_number for record in sim.history)
