@@ -380,6 +380,13 @@ class Drive:
         self.pop()
         self.accept_gap()
 
+    def fetch(self) -> None:
+        """All calls that can be made now, without a record taken out."""
+        self.begin()
+        while self.flights:
+            self.deliver(0)
+            self.begin()
+
     def advance(self) -> None:
         """On to the next moment at which something is due; a little further now and then."""
         dues = [due for due in (self.reading.schedule.next_us, self.reading.listing_due_us) if due is not None]

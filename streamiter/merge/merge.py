@@ -156,11 +156,12 @@ class Merge:
         for head_us, rank in self._heads:
             if (head_us, rank) > limit:
                 break
-            lanes.append(self._lanes[rank.shard_id])
-        lanes.sort(key=lambda lane: lane.rank)
+            lane = self._lanes[rank.shard_id]
+            if (end := self._end(lane)) > lane.head:
+                lanes.append((lane, end))
+        lanes.sort(key=lambda part: part[0].rank)
         entries: list[tuple[int, Record, Lane]] = []
-        for lane in lanes:
-            end = lane.end_below(limit)
+        for lane, end in lanes:
             entries += zip(lane.times[lane.head : end], lane.records[lane.head : end], repeat(lane))
             self._heads.remove(self._head_of.pop(lane.shard_id))
             lane.stamp(end)
@@ -171,8 +172,16 @@ class Merge:
             self._window = _Window(times, records, owners, self.high)
             self._window.stamp(self.clock)
 
+    def _end(self, lane: Lane) -> int:
+        """How far the lane's records can come out: an index past the last of them."""
+        end = lane.end_below(self._bounds[0][0] if self._bounds else _EVERYTHING)
+        if self.high is not None and lane.rank != self.high[1]:
+            # Late ones come at once. The lane of the greatest key itself has none: what follows there sorts behind it.
+            end = max(end, lane.end_below(self.high[:2]))
+        return end
+
     def _limit(self) -> Bound:
-        """The greatest (order time, rank) that can come out: what no lane can still give an earlier one than; or late ones."""
+        """No record whose (order time, rank) is greater can come out now."""
         least: Bound = self._bounds[0][0] if self._bounds else _EVERYTHING
         return least if self.high is None else max(least, self.high[:2])
 

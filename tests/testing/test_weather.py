@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from streamiter.testing.weather import MOST_EMPTIES, MOST_FAILURES, Weather
 from tests.testing.readers import list_rows, listed, read_pages
 
 
-def outcomes(weather: Weather, shard: str, count: int = 200) -> list[str | None]:
+def outcomes(weather: Weather, shard: str, count: int = 200) -> list[Any]:
     faults = [weather.fault("GetRecords", (shard,)) for _ in range(count)]
     return [fault and fault.kind for fault in faults]
 
