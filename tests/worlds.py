@@ -341,7 +341,7 @@ class Drive:
 
     # -- running
 
-    def run(self, total: int | None = None, *, quiet_us: int = 100 * SECOND, linger: int = 6) -> list[Out]:
+    def run(self, total: int | None = None, *, quiet_us: int = 400 * SECOND, linger: int = 6) -> list[Out]:
         """Reads until so many records came out, and a little further; without a number, until nothing comes any more."""
         self.came_us = self.now_us
         while total is None or len(self.out) < total:
@@ -352,7 +352,7 @@ class Drive:
             self.round()
         return self.out
 
-    def read(self, total: int, *, quiet_us: int = 100 * SECOND) -> list[Out]:
+    def read(self, total: int, *, quiet_us: int = 400 * SECOND) -> list[Out]:
         """Reads until exactly so many records came out, and stops there, whatever is under way."""
         self._stop_at = total
         self.came_us = self.now_us

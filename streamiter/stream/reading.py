@@ -313,7 +313,12 @@ class Reading:
     @property
     def held_by(self) -> str | None:
         """What records wait for: a shard, or "listing"."""
-        return "listing" if self.merge.is_blocked else self.merge.held_by
+        if self.merge.is_blocked:
+            return "listing"
+        least = self.merge.least_bound
+        if least is not None and self.merge.peek() is None and self.lanes[least[1]].is_behind:
+            return least[1]  # also while nothing waits: that may be for lack of room, or because it never answers
+        return self.merge.held_by
 
     @property
     def waiting_bytes(self) -> float:

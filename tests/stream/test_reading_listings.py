@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_start
@@ -204,17 +205,29 @@ def test_an_ancestor_that_turns_up_late_was_read():
     assert order(second) == "R22" and second.reading.held_by is None
 
 
-def test_a_shard_that_turns_up_unconnected_blocks_only_until_it_is_clear():
-    everything = world("S1 => S2 => S3 ~ S4", S1=truths(5), S2=truths(4), S3=truths(2), S4=truths(3), open=("S4",))
-    drive = Drive(everything, lag=Lacks("S2 S3", "S2"))
-    while not drive.reading.discovery.is_waiting("S1"):
-        drive.begin()
-        drive.deliver(0)
-    assert drive.reading.held_by != "listing"
-    while drive.listings < 2:
-        drive.round()
-    drive.run(4)
-    assert order(drive) == "R11 < R21 < R41 < R31"
+def test_a_shard_that_nothing_connects_holds_all_others_until_it_is_clear_what_it_follows():
+    reading = Reading(token_at_start(STREAM))
+    rows = [Shard("S1"), Shard("S2", ("S1",)), Shard("S3", ("S2",)), Shard("S4")]
+    reading.listed(reading.discovery.begin(), [rows[0], rows[3]], NOW, 0)
+    for shard_id in ("S1", "S4"):
+        reading.push(shard_id, [Record(shard_id, "1", NOW - HOUR)], NOW, 0)
+    reading.listed(reading.discovery.begin(), [rows[0], rows[2], rows[3]], NOW, 0)
+    assert reading.held_by == "listing" and reading.wants_listing(0), "S3 may be older than both"
+    reading.listed(reading.discovery.begin(), rows, NOW, 0)
+    assert reading.held_by is None and reading.pop() is not None
+
+
+def test_once_its_parent_turns_up_a_gap_above_it_is_told():
+    everything = world("S1 => S2 => S3", S1=truths(5, 4, 3), S2=truths(2), S3=truths(1))
+    first = Drive(everything)
+    first.read(1)
+    everything.shards["S1"].trimmed = 2
+    drive = Drive(everything, first.token())
+    for hidden in ({"S2", "S3"}, {"S2"}, set()):
+        ticket = drive.reading.discovery.begin()
+        drive.reading.listed(ticket, everything.rows(NOW, hidden), NOW, 0)
+    drive.run(3)
+    assert order(drive) == "R13 < R21 < R31" and [shard for shard, _ in drive.gaps] == ["S1"]
 
 
 def test_what_the_service_lists_no_more_is_forgotten_in_time():
