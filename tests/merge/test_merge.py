@@ -233,6 +233,24 @@ def test_a_page_for_a_lane_of_the_window_waits_for_the_next():
     assert lanes.pop() == "S1:2 S1:3 S1:4 S1:5"
 
 
+def test_what_comes_below_the_rest_of_a_window_comes_in_its_turn():
+    lanes = Lanes("S1 ~ S2")
+    lanes.idle("S1", 101)
+    lanes.push("S2", 50, 60, 70, 80)
+    assert lanes.pop(2) == "S2:50 S2:60"
+    lanes.push("S1", 65)
+    assert lanes.pop() == "S1:65 S2:70 S2:80"
+
+
+def test_what_comes_below_the_rest_of_a_window_and_is_late_comes_at_once():
+    lanes = Lanes("S1 ~ S2")
+    lanes.idle("S1", 101)
+    lanes.push("S2", 50, 60, 70, 80)
+    assert lanes.pop(2) == "S2:50 S2:60"
+    lanes.push("S1", 55)
+    assert lanes.pop() == "S1:55! S2:70 S2:80"
+
+
 def test_an_end_between_two_records_holds_nothing_up():
     lanes = Lanes("S1 ~ S2")
     lanes.idle("S1", 100)

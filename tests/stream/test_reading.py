@@ -118,6 +118,13 @@ def test_from_a_time_on_what_is_older_is_left_out_by_its_order_time():
     ]  # fmt: skip
 
 
+def test_from_a_time_in_the_future_nothing_comes_until_then():
+    everything = world("S1", S1=truths(1, -0.01, -0.02, -0.03), open=("S1",))
+    drive = Drive(everything, token_at_start(STREAM, NOW + HOUR // 60))
+    drive.run(2)
+    assert order(drive) == "R13 < R14", "the second is of 36 s from now, the start a minute"
+
+
 def test_where_times_are_refused_the_same_records_come():
     everything = world("S1 => S2 ~ S3", S1=truths(4, 5), S2=truths(4.5), S3=truths(5, 4.5, 3))
     everything.refuses_times = True

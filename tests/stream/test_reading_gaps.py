@@ -225,3 +225,46 @@ def test_a_failed_call_changes_nothing_but_when_it_is_due():
     reading.asked("S1")
     reading.failed("S1", 5 * SECOND)
     assert reading.token() == token and not reading.wishes(5 * SECOND - 1) and reading.wishes(5 * SECOND) == ["S1"]
+
+
+def test_a_finished_leaf_whose_child_may_have_come_and_gone_meanwhile_is_a_gap():
+    everything = world("S1 ~ S2", S1=truths(5), S2=truths(4, -30), open=("S2",))
+    drive = resumed(everything, 2, after_us=DAY + HOUR)
+    drive.run(1, quiet_us=3 * DAY)
+    reason = "no child of it was listed in all the time that the service holds records"
+    assert drive.gaps == [("S1", reason)] and order(drive) == "R22"
+    again = Drive(everything, drive.token(), now_us=drive.now_us + HOUR)
+    again.run(quiet_us=60 * SECOND)
+    assert not again.gaps and not again.out
+
+
+def test_a_finished_leaf_that_was_watched_all_the_time_is_none():
+    everything = world("S1 ~ S2", S1=truths(5), S2=truths(4), open=("S2",))
+    drive = Drive(everything)
+    drive.read(2)
+    while drive.now_us < DAY + HOUR:
+        drive.round()
+        drive.now_us += 1800 * SECOND
+    assert not drive.gaps
+    again = Drive(everything, drive.token(), now_us=drive.now_us + HOUR)
+    again.run(quiet_us=60 * SECOND)
+    assert not again.gaps
+
+
+def test_leaves_of_a_disabled_stream_are_none():
+    reading = Reading(Token(1, STREAM, lanes=(TokenLane("S1", depth=0, floor=NOW, ended=NOW),)))
+    reading.listed(reading.discovery.begin(), [Shard("S1", closed=True)], NOW + 2 * DAY, 0, is_final=True)
+    assert reading.gap is None
+    reading.listed(reading.discovery.begin(), [Shard("S1", closed=True)], NOW + 4 * DAY, 0)
+    assert reading.gap is not None
+
+
+def test_a_trimmed_start_of_bloops_is_a_gap():
+    lane = {"shard_id": "S1", "iterator_type": "at_sequence", "sequence_number": "100"}
+    token = load_token({"stream_arn": STREAM, "active": ["S1"], "shards": [lane]})
+    everything = world("S1", S1=truths(5, 4), open=("S1",))
+    assert Drive(everything, token).reading.token().lanes[0].at == "100"
+    everything.shards["S1"].trimmed = 1
+    drive = Drive(everything, token)
+    drive.run(1)
+    assert order(drive) == "R12" and [shard for shard, _ in drive.gaps] == ["S1"]
