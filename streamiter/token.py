@@ -19,6 +19,7 @@ from streamiter.position import After, AtNumber, AtTime, Horizon, Place, Positio
 from streamiter.shard import Rank
 
 VERSION = 1
+LONGEST_NUMBER = 99  # order keys tell the length of a number in two digits
 
 
 class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -127,6 +128,8 @@ def _check_token(token: Token) -> None:
         seen.add(lane.shard)
         if lane.shard in lane.parents or not all(map(_is_shard_id, lane.parents)):
             raise InvalidToken("a parent must be another shard's id", where=f"{where}.parents")
+        if lane.greatest is not None and not _is_shard_id(lane.greatest):
+            raise InvalidToken("a shard id must be a word without blanks", where=f"{where}.greatest")
         if lane.depth is not None and lane.depth < 0:
             raise InvalidToken("a depth cannot be negative", where=f"{where}.depth")
         if lane.place is not None:
@@ -135,13 +138,27 @@ def _check_token(token: Token) -> None:
                 raise InvalidToken("a count of records cannot be negative", where=f"{where}.place[1]")
         if lane.at is not None:
             _check_number(lane.at, f"{where}.at")
+    if token.clock < 0:
+        raise InvalidToken("a count of records cannot be negative", where="$.clock")
     if token.high is not None:
-        _check_number(token.high[4], "$.high[4]")
+        _check_high(*token.high)
+
+
+def _check_high(_: int, greatest: str, depth: int, shard_id: str, number: str, since: int) -> None:
+    for index, name in ((1, greatest), (3, shard_id)):
+        if not _is_shard_id(name):
+            raise InvalidToken("a shard id must be a word without blanks", where=f"$.high[{index}]")
+    for index, count in ((2, depth), (5, since)):
+        if count < 0:
+            raise InvalidToken("a count cannot be negative", where=f"$.high[{index}]")
+    _check_number(number, "$.high[4]")
 
 
 def _check_number(number: str, where: str) -> None:
     if not (number.isascii() and number.isdigit()):
         raise InvalidToken("a sequence number is written in digits alone", where=where)
+    if len(number) > LONGEST_NUMBER:
+        raise InvalidToken(f"a sequence number has at most {LONGEST_NUMBER} digits", where=where)
 
 
 def _is_shard_id(shard_id: str) -> bool:

@@ -202,6 +202,10 @@ class Merge:
         bound = self._bound_of[lane.shard_id]
         if bound == _EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
             bound = min(lane.bound, (lane.times[lane.head], lane.rank)) if len(lane) else lane.bound
+        if len(lane) and lane not in self._window.lanes:
+            bound = min(
+                bound, (lane.times[lane.head], lane.rank)
+            )  # it gave an earlier one, against what was known of it
         bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
         return bound < (self._window.times[-1], self._window.lanes[-1].rank)
 

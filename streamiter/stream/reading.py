@@ -194,6 +194,7 @@ class Reading:
             assert lane.idle_us is not None
             # All up to its tip was read, minutes ago at most; only the last record is old.
             lane.resume_at(AtTime(lane.idle_us, self.service_us))
+            self.merge.update(lane)
             return True
         self._gap(lane, "the service has trimmed what comes next")
         return False
@@ -212,7 +213,7 @@ class Reading:
             self._open_all(now_us)
         elif shard_id in self._probes:
             self._judge(shard_id, [], now_us, ended=True)
-        elif lane.last_us is not None:
+        elif lane.last_us is not None or lane.place is not None:
             lane.is_gone = True
             self._gap(lane, "the service has removed the shard")
         else:
@@ -313,12 +314,7 @@ class Reading:
     @property
     def held_by(self) -> str | None:
         """What records wait for: a shard, or "listing"."""
-        if self.merge.is_blocked:
-            return "listing"
-        least = self.merge.least_bound
-        if least is not None and self.merge.peek() is None and self.lanes[least[1]].is_behind:
-            return least[1]  # also while nothing waits: that may be for lack of room, or because it never answers
-        return self.merge.held_by
+        return "listing" if self.merge.is_blocked else self.merge.held_by
 
     @property
     def waiting_bytes(self) -> float:
@@ -404,6 +400,7 @@ class Reading:
     def _open_ready(self, shard_ids: Iterable[str], now_us: int) -> None:
         for shard_id in shard_ids:
             if shard_id not in self._unread or not self.lineage.is_ready(shard_id, self._passed):
+                self._unsure.discard(shard_id)  # what it lacked has turned up: it waits below that like any other
                 continue
             if self._is_clear(shard_id, now_us):
                 self._open(shard_id, now_us)
