@@ -80,7 +80,11 @@ def load(place: Path, cases: Iterable[str]) -> dict[str, Report]:
         if path.exists():
             told = json.loads(path.read_text("utf-8"))
             result = told.pop("result")
-            rows = [Row(**{name: row[name] for name in Row.__dataclass_fields__}) for row in result.pop("rows")]
+            # Results that are kept may be older than a field: it then has its default.
+            rows = [
+                Row(**{name: row[name] for name in Row.__dataclass_fields__ if name in row})
+                for row in result.pop("rows")
+            ]
             reports[case] = Report(**told, result=Result(rows, **result))
     return reports
 
