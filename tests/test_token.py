@@ -188,7 +188,9 @@ def test_an_error_quotes_nothing_of_the_token():
 def leaves(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
     if path:
         yield path
-    for step, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for step, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
         yield from leaves(inner, *path, step)
 
 

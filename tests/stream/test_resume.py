@@ -67,7 +67,9 @@ def test_nor_is_an_empty_one_below_it():
 
 
 def test_finished_parents_stay_for_the_floor_of_a_sibling_and_finished_leaves_while_they_are_listed():
-    drive = Drive(world("S1 => {S2, S3}; S2 => S4 ~ S5", S1=truths(9), S2=truths(8), S3=truths(7), S4=truths(6, 1), S5=truths(5)))
+    drive = Drive(
+        world("S1 => {S2, S3}; S2 => S4 ~ S5", S1=truths(9), S2=truths(8), S3=truths(7), S4=truths(6, 1), S5=truths(5))
+    )
     drive.read(5)
     assert order(drive) == "R11 < R21 < R31 < R41 < R51"
     assert named(drive) == "(S2) (S3) S4 (S5)"
@@ -76,7 +78,7 @@ def test_finished_parents_stay_for_the_floor_of_a_sibling_and_finished_leaves_wh
 def test_a_parent_of_two_worlds_stays_until_its_other_childs_other_parent_is_done():
     everything = world(
         "S9 => {S3, S4}; S2 => S3; S4 => S5",
-        **{"S9": truths(9), "S2": truths(9.5, 3), "S3": truths(9), "S4": truths(8), "S5": truths(7, 1)},
+        S9=truths(9), S2=truths(9.5, 3), S3=truths(9), S4=truths(8), S5=truths(7, 1),
     )
     drive = Drive(everything)
     drive.read(4)
@@ -197,7 +199,9 @@ def test_a_sibling_far_below_finds_its_floor_by_reading_anew():
 
 
 def test_an_unresolved_floor_is_found_before_anything_comes_out():
-    everything = world("S1 => S2 => S3 ~ S4", S1=truths(5), S2=truths(4), S3=truths(6, 2), S4=truths(4.5, 3), open=("S3", "S4"))
+    everything = world(
+        "S1 => S2 => S3 ~ S4", S1=truths(5), S2=truths(4), S3=truths(6, 2), S4=truths(4.5, 3), open=("S3", "S4")
+    )
     lanes = (TokenLane("S3", ("S2",), unresolved=True), TokenLane("S4"))
     drive = Drive(everything, Token(1, STREAM, lanes=lanes))
     drive.run(4)
