@@ -78,7 +78,11 @@ def test_finished_parents_stay_for_the_floor_of_a_sibling_and_finished_leaves_wh
 def test_a_parent_of_two_worlds_stays_until_its_other_childs_other_parent_is_done():
     everything = world(
         "S9 => {S3, S4}; S2 => S3; S4 => S5",
-        S9=truths(9), S2=truths(9.5, 3), S3=truths(9), S4=truths(8), S5=truths(7, 1),
+        S9=truths(9),
+        S2=truths(9.5, 3),
+        S3=truths(9),
+        S4=truths(8),
+        S5=truths(7, 1),
     )
     drive = Drive(everything)
     drive.read(4)
