@@ -128,7 +128,6 @@ class DynamoDBStreams:
         """Closes the clients that were made here; one that was passed in is its owner's."""
         for client in self._own:
             client.close()
-        self._own.clear()
 
     # -- finding the stream
 
