@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane
-from streamiter.position import Position
+from streamiter.position import After, Position
 from streamiter.shard import Rank
 
 
@@ -25,12 +25,14 @@ class Handed(NamedTuple):
     floor_us: int | None  # as far as it is known here
     is_unresolved: bool  # whether ancestors may raise the floor
     since_us: int | None  # what is older than this order time is not asked for
+    idle_us: int | None  # all up to this time was read, though its last record may not be held any more
 
 
 class Handover:
     """The shards that wait to be taken. Nobody may have them before their ancestors were returned whole (law 2)."""
 
     def __init__(self, lineage: Lineage) -> None:
+        self.shards: set[str] = set()  # all that were ever handed over
         self._lineage = lineage
         self._new: deque[Lane] = deque()
         self._waiting: list[Handed] = []
@@ -42,7 +44,10 @@ class Handover:
     def add(self, lane: Lane) -> None:
         """The lane is not to be fetched here."""
         floor_us, since_us = lane.emitted_us, lane.skip_before_us
-        handed = Handed(lane.shard_id, lane.rank, lane.fetch_position, floor_us, lane.unresolved, since_us)
+        is_idle = lane.idle_us is not None and (floor_us is None or floor_us < lane.idle_us)
+        idle_us = lane.idle_us if is_idle else None
+        handed = Handed(lane.shard_id, lane.rank, lane.fetch_position, floor_us, lane.unresolved, since_us, idle_us)
+        self.shards.add(lane.shard_id)
         self._waiting.append(handed)
         lane.unresolved = True  # its last order time is not known here
         self._new.append(lane)
@@ -55,10 +60,14 @@ class Handover:
         """Those whose ancestors were returned whole."""
         if not self._waiting:
             return []
-        found = [handed for handed in self._waiting if self._is_next(handed.shard_id, lanes)]
-        self._waiting = [handed for handed in self._waiting if handed not in found]
+        found, waiting = [], []
+        for handed in self._waiting:
+            (found if self._is_next(handed, lanes) else waiting).append(handed)
+        self._waiting = waiting
         return found
 
-    def _is_next(self, shard_id: str, lanes: Mapping[str, Lane]) -> bool:
-        above = (lanes.get(ancestor) for ancestor in self._lineage.ancestors(shard_id))
+    def _is_next(self, handed: Handed, lanes: Mapping[str, Lane]) -> bool:
+        if isinstance(handed.start, After):
+            return True  # It was begun with before: tokens count it as read from now on.
+        above = (lanes.get(ancestor) for ancestor in self._lineage.ancestors(handed.shard_id))
         return all(lane is None or lane.is_drained for lane in above)

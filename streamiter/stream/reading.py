@@ -335,13 +335,16 @@ class Reading:
         return self.merge.waiting_bytes
 
     @property
+    def is_read_out(self) -> bool:
+        """Whether every known shard was returned to its end."""
+        return (
+            self.discovery.is_whole and not self._unread and all(lane.is_drained for lane in self.lanes.values())
+        )
+
+    @property
     def is_drained(self) -> bool:
         """Whether every known shard was returned to its end, and no child of any is looked for."""
-        return (
-            self.discovery.is_whole
-            and not self._unread
-            and all(lane.is_drained and not self.discovery.is_waiting(lane.shard_id) for lane in self.lanes.values())
-        )
+        return self.is_read_out and not any(map(self.discovery.is_waiting, self.lanes))
 
     def mark(self, now_us: int) -> Mark:
         """Begins to find out what the service holds at this moment: every lane is asked, the shards are listed."""
@@ -577,6 +580,12 @@ class Reading:
         """The shards that somebody else is to read now, in the order of lineage; from here on the token is after them."""
         self.merge.settle()
         return [] if self._handover is None else self._handover.take(self.lanes)
+
+    def lost_above(self, shard_id: str) -> list[str]:
+        """The ancestors that somebody else reads, or has read: only they know how high their order times go."""
+        lost = self.read | self._lost | (self._handover.shards if self._handover is not None else set())
+        above = self.lineage.ancestors(shard_id) & lost
+        return sorted(above, key=lambda ancestor: self.lineage.rank(ancestor).depth, reverse=True)
 
     def _fetch_or_hand(self, lane: Lane, now_us: int) -> None:
         if self._handover is None or not self._handover.takes(lane.shard_id):

@@ -1,0 +1,5 @@
+"""Stub."""
+
+
+def token_from_checkpoint() -> None:
+    raise NotImplementedError

@@ -1,0 +1,5 @@
+"""Stub."""
+
+
+def merge_delta() -> None:
+    raise NotImplementedError

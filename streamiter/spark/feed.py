@@ -1,0 +1,5 @@
+"""Stub."""
+
+
+def feed() -> None:
+    raise NotImplementedError

@@ -1,0 +1,5 @@
+"""Stub."""
+
+
+def latest_per_key() -> None:
+    raise NotImplementedError

@@ -1,0 +1,5 @@
+"""Stub."""
+
+
+def as_variant() -> None:
+    raise NotImplementedError
