@@ -11,13 +11,11 @@ from pyspark.sql.types import StructType
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
-from streamiter.spark.between import ranges_between
 from streamiter.spark.formats import make_source
-from streamiter.spark.listing import list_lineage
 from streamiter.spark.offsets import position_token, start_token
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
 from streamiter.spark.parts import Partition
-from streamiter.spark.planner import Planner, plan
+from streamiter.spark.planner import Planner, plan_between
 from streamiter.spark.worker import read_partition
 
 
@@ -56,8 +54,7 @@ class BatchReader(DataSourceReader):
         start = start_token(self._options, source)
         if self._options.ending_position.startswith("{"):
             end = position_token(self._options.ending_position, source)
-            ranges = ranges_between(start, end, list_lineage(source, clock))
-            return plan(ranges, [], source, self._options)
+            return plan_between(start, end, source, self._options, clock)
         planner = Planner(source, start, self._options, clock, hands_over=True, lateness=None)
         try:
             return planner.plan(planner.read_until_caught_up())

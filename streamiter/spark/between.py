@@ -9,7 +9,7 @@ from streamiter.spark.parts import ShardRange
 from streamiter.token import Token, TokenLane
 
 
-def ranges_between(start: Token, end: Token, lineage: Lineage) -> list[ShardRange]:
+def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
     """The ranges from one token to a later one, parents first. The lineage is as listings tell it by now."""
     for lane in (*start.lanes, *end.lanes):
         lineage.add(Shard(lane.shard, lane.parents))
@@ -32,19 +32,25 @@ def ranges_between(start: Token, end: Token, lineage: Lineage) -> list[ShardRang
             stop = None
         else:
             continue  # It is unread at the end, too.
-        found.append(_range(shard_id, start, lane, stop, lineage, read_before))
+        found.append(_range(shard_id, start, lane, stop, lineage, read_before, service_us))
     return found
 
 
 def _range(
-    shard_id: str, start: Token, lane: TokenLane | None, stop: Place | None, lineage: Lineage, read: set[str]
+    shard_id: str,
+    start: Token,
+    lane: TokenLane | None,
+    stop: Place | None,
+    lineage: Lineage,
+    read: set[str],
+    service_us: int | None,
 ) -> ShardRange:
     ancestors = sorted(lineage.ancestors(shard_id), key=lambda above: lineage.rank(above).depth, reverse=True)
     if start.closed_are_read:
         ancestors = [above for above in ancestors if above not in read]  # Bloop knew no floors
     rank: Rank = lineage.rank(shard_id)
     if lane is None:
-        position: Position = Horizon() if start.start is None else AtTime(start.start)
+        position: Position = Horizon(service_us) if start.start is None else AtTime(start.start, service_us)
         return ShardRange(shard_id, rank, position, stop, None, tuple(ancestors), start.start)
     is_unread = lane.floor is None and lane.place is None
     # What was read before the token is in its floor, unless it says otherwise.

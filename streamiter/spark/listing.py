@@ -17,15 +17,15 @@ LONGEST_PAUSE_SECONDS = 2.0
 MOST_LISTINGS = 5
 
 
-def list_lineage(source: Source, clock: Clock) -> Lineage:
-    """The shards that listings show, until one brings no news: a single one may lack some."""
+def list_lineage(source: Source, clock: Clock) -> tuple[Lineage, int]:
+    """The shards that listings show, until one brings no news (a single one may lack some), and the service's time."""
     lineage = Lineage()
     for _ in range(MOST_LISTINGS):
-        rows, _ = list_whole(source, clock)
+        rows, service_us = list_whole(source, clock)
         news = [lineage.add(row) for row in rows]
         if rows and not any(news):
             break
-    return lineage
+    return lineage, service_us
 
 
 def latest_token(source: Source, clock: Clock, options: Options) -> Token:

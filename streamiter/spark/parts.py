@@ -37,10 +37,11 @@ class Rows(NamedTuple):
 class Partition(InputPartition):
     """Parts that one task reads, one after the other."""
 
-    def __init__(self, stream: str, parts: Sequence[ShardRange | Rows]) -> None:
+    def __init__(self, stream: str, parts: Sequence[ShardRange | Rows], service_us: int | None = None) -> None:
         super().__init__(None)
         self.stream = stream
         self.parts = tuple(parts)
+        self.service_us = service_us  # the service's time, as it was planned: it refuses times that are still to come
 
     def __repr__(self) -> str:
         told = [part.shard_id if isinstance(part, ShardRange) else f"{len(part.ipc)} bytes" for part in self.parts]
@@ -69,6 +70,7 @@ def partitions(
     most: int | None,
     most_bytes: int,
     families: bool,
+    service_us: int | None = None,
 ) -> list[Partition]:
     """Partitions of these ranges, one each, but at most `most` of them, and of these rows, up to so many bytes each.
 
@@ -81,14 +83,14 @@ def partitions(
         groups = [[part] for part in ranges]
     if most is not None and len(groups) > most:
         groups = [[part for group in groups[first::most] for part in group] for first in range(most)]
-    found = [Partition(stream, group) for group in groups]
+    found = [Partition(stream, group, service_us) for group in groups]
     packed: list[Rows] = []
     for part in rows:
         if packed and sum(len(one.ipc) for one in packed) + len(part.ipc) > most_bytes:
-            found.append(Partition(stream, packed))
+            found.append(Partition(stream, packed, service_us))
             packed = []
         packed.append(part)
-    return found + ([Partition(stream, packed)] if packed else [])
+    return found + ([Partition(stream, packed, service_us)] if packed else [])
 
 
 def _families(ranges: Sequence[ShardRange], rows: Sequence[Rows]) -> tuple[list[list[ShardRange | Rows]], list[Rows]]:

@@ -45,6 +45,7 @@ class Pilot:
         self._planned: _Planned | None = None
         self._mark: Mark | None = None
         self._renewed = 0.0
+        self._is_new = True  # nothing came out yet
 
     def latest(self, start: Offset, most_records: int | None, most_bytes: int | None) -> Offset:
         """The end of the micro-batch that begins here; its start where there is nothing new."""
@@ -59,9 +60,7 @@ class Pilot:
                 assert self._planner is not None
                 if self._is_due(self._planner, since):
                     return self._take(start, most_records, most_bytes)
-                if self._mark is None and not self._planner.has_news:
-                    return start
-                if self._mark is not None and self._planner.is_past(self._mark):
+                if self._has_none(self._planner, since):
                     return start
             self._clock.sleep(TICK_SECONDS)
 
@@ -95,6 +94,7 @@ class Pilot:
             if self._planner is not None:
                 self._planner.close()
             self._planned = self._error = None
+            self._is_new = True
             self._at = start
             self._planner = Planner(
                 self._source,
@@ -117,12 +117,22 @@ class Pilot:
             return not planner.is_filling or now - since >= GATHER_SECONDS
         return self._mark is None and now - self._renewed >= RENEW_SECONDS
 
+    def _has_none(self, planner: Planner, since: float) -> bool:
+        """Whether it is known that there is nothing new."""
+        if planner.has_news:
+            return False
+        if self._mark is not None:
+            return planner.is_past(self._mark)
+        # A query's first batch would be made empty, if its first shards had no time to answer.
+        return not self._is_new or not planner.is_filling or self._clock.monotonic() - since >= GATHER_SECONDS
+
     def _take(self, start: Offset, most_records: int | None, most_bytes: int | None) -> Offset:
         assert self._planner is not None
         harvest = self._planner.harvest(most_records, most_bytes, self._mark)
         end = offset_of(harvest.token)
         self._planned = _Planned(start, end, harvest)
         self._at = end
+        self._is_new = False
         self._renewed = self._clock.monotonic()
         self._wake.set()  # There is room for more.
         return end

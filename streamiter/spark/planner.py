@@ -13,6 +13,8 @@ from streamiter.errors import RecordsExpired, SourceError, TimeUnsupported
 from streamiter.position import AtTime
 from streamiter.record import Record
 from streamiter.source.base import Source
+from streamiter.spark.between import ranges_between
+from streamiter.spark.listing import list_lineage
 from streamiter.spark.options import Options
 from streamiter.spark.packing import MOST_BYTES, pack, row_bytes
 from streamiter.spark.parts import Partition, Rows, ShardRange, handed_range, partitions
@@ -186,7 +188,7 @@ class Planner:
     def plan(self, harvest: Harvest) -> list[Partition]:
         """A harvest as partitions."""
         ranges = [handed_range(handed, self._reading.lost_above(handed.shard_id)) for handed in harvest.handed]
-        return plan(ranges, self._rows(harvest.records), self._source, self._options)
+        return plan(ranges, self._rows(harvest.records), self._source, self._options, self._reading.service_us)
 
     def _rows(self, records: list[Record]) -> list[Rows]:
         """The records as rows; those of a shard with lost ancestors by themselves, to have their floors found by a task."""
@@ -203,7 +205,9 @@ class Planner:
         return rows
 
 
-def plan(ranges: list[ShardRange], rows: list[Rows], source: Source, options: Options) -> list[Partition]:
+def plan(
+    ranges: list[ShardRange], rows: list[Rows], source: Source, options: Options, service_us: int | None
+) -> list[Partition]:
     """Partitions of these ranges and rows."""
     return partitions(
         source.name,
@@ -212,7 +216,14 @@ def plan(ranges: list[ShardRange], rows: list[Rows], source: Source, options: Op
         most=options.max_partitions,
         most_bytes=MOST_BYTES,
         families=any(part.seek for part in ranges) and _refuses_time(source, ranges),
+        service_us=service_us,
     )
+
+
+def plan_between(start: Token, end: Token, source: Source, options: Options, clock: Clock) -> list[Partition]:
+    """Partitions of what lies between two tokens: all of it is read by tasks."""
+    lineage, service_us = list_lineage(source, clock)
+    return plan(ranges_between(start, end, lineage, service_us), [], source, options, service_us)
 
 
 def _refuses_time(source: Source, ranges: list[ShardRange]) -> bool:

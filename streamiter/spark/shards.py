@@ -6,7 +6,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from streamiter.clock import Clock
+from streamiter.clock import Clock, floor_second
 from streamiter.errors import PositionTrimmed, RecordsExpired, ShardGone, TimeUnsupported
 from streamiter.merge import Lane
 from streamiter.position import AtTime, Horizon, Position
@@ -34,12 +34,14 @@ class ShardReader:
         self._clock = clock
         self._fails_on_gap = fails_on_gap
 
-    def read(self, part: ShardRange, before_us: int | None = None) -> Iterator[list[Record]]:
+    def read(
+        self, part: ShardRange, before_us: int | None = None, service_us: int | None = None
+    ) -> Iterator[list[Record]]:
         """The records of a range, page by page, up to an order time if one is given."""
-        lane, is_resolved = self._lane(part)
+        lane, is_resolved = self._lane(part, service_us)
         while True:
             try:
-                yield from self._pages(part, lane, is_resolved, before_us)
+                yield from self._pages(part, lane, is_resolved, before_us, service_us)
                 break
             except TimeUnsupported:
                 # It is read from its horizon instead; the lane leaves out what is older.
@@ -54,22 +56,27 @@ class ShardReader:
         if part.end is None and before_us is None and isinstance(lane.start, Horizon):
             self._floors.note(part.shard_id, lane.last_us)
 
-    def _lane(self, part: ShardRange) -> tuple[Lane, bool]:
+    def _lane(self, part: ShardRange, service_us: int | None) -> tuple[Lane, bool]:
         """The lane of a range, and whether its floor is known."""
         floor_us, since_us, start = part.floor_us, part.since_us, part.start
         is_resolved = not part.seek
         if not is_resolved and since_us is not None and floor_us is None:
             # Below an ancestor with records that were asked for, all are asked for, whatever their times say (law 3).
-            floor_us = self._floors.above(part.seek, since_us, None)
+            floor_us = self._floors.above(part.seek, since_us, service_us)
             is_resolved = True
             if floor_us is not None:
                 since_us, start = None, Horizon(getattr(start, "opened_us", None))
         lane = Lane(part.shard_id, part.rank, start, floor_us=floor_us, skip_before_us=since_us, closed=True)
         return lane, is_resolved
 
-    def _pages(self, part: ShardRange, lane: Lane, is_resolved: bool, before_us: int | None) -> Iterator[list[Record]]:
+    def _pages(
+        self, part: ShardRange, lane: Lane, is_resolved: bool, before_us: int | None, service_us: int | None
+    ) -> Iterator[list[Record]]:
         def place() -> Position:
-            return lane.fetch_position
+            position = lane.fetch_position
+            if isinstance(position, AtTime) and service_us is not None and position.time_us > service_us:
+                return AtTime(floor_second(service_us), position.opened_us)  # A time to come is refused.
+            return position
 
         for page in pages(self._source, part.shard_id, place, self._clock):
             self._check_start(lane, page)

@@ -18,15 +18,14 @@ from pyspark.sql.types import StructType
 
 from streamiter.clock import SystemClock
 from streamiter.source.base import Source
-from streamiter.spark.between import ranges_between
 from streamiter.spark.columns import Columns
 from streamiter.spark.formats import make_source
-from streamiter.spark.listing import latest_token, list_lineage
+from streamiter.spark.listing import latest_token
 from streamiter.spark.offsets import AT_LATEST, first_offset, offset_of, token_of
 from streamiter.spark.options import Options
 from streamiter.spark.parts import Partition
 from streamiter.spark.pilot import Pilot
-from streamiter.spark.planner import plan
+from streamiter.spark.planner import plan_between
 from streamiter.spark.worker import read_partition
 
 Offset = dict[str, Any]
@@ -81,9 +80,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if found is None and self._pilot is not None:
             found = self._pilot.planned(start, end)
         if found is None:
-            lineage = list_lineage(source, SystemClock())
-            ranges = ranges_between(token_of(start, source), token_of(end, source), lineage)
-            found = plan(ranges, [], source, self._options)
+            tokens = token_of(start, source), token_of(end, source)
+            found = plan_between(*tokens, source, self._options, SystemClock())
         return found or [Partition(source.name, ())]
 
     def commit(self, end: Offset) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -36,31 +35,32 @@ def read_partition(
     source, floors = _source_of(options, partition.stream)
     reader = ShardReader(source, floors, SystemClock(), fails_on_gap=options.fails_on_data_loss)
     try:
-        for part in partition.parts:
-            for table in _tables(part, partition.stream, reader, floors, before_us):
-                yield from columns.batches(table)
+        for table in tables(partition, reader, floors, before_us):
+            yield from columns.batches(table)
     finally:
         source.close()  # Its connections: a worker that waits for its next task keeps none.
 
 
-def _tables(
-    part: Any, stream: str, reader: ShardReader, floors: Floors, before_us: int | None
-) -> Iterator[pa.Table]:
-    if isinstance(part, ShardRange):
-        for records in reader.read(part, before_us):
-            yield records_to_table(records, stream)
-    elif isinstance(part, Rows):
-        yield _resolve(unpack(part), part, floors, before_us)
+def tables(partition: Partition, reader: ShardReader, floors: Floors, before_us: int | None) -> Iterator[pa.Table]:
+    """The rows of a partition, in the standard columns."""
+    for part in partition.parts:
+        if isinstance(part, ShardRange):
+            for records in reader.read(part, before_us, partition.service_us):
+                yield records_to_table(records, partition.stream)
+        else:
+            yield _resolve(unpack(part), part, floors, before_us, partition.service_us)
 
 
-def _resolve(table: pa.Table, rows: Rows, floors: Floors, before_us: int | None) -> pa.Table:
+def _resolve(
+    table: pa.Table, rows: Rows, floors: Floors, before_us: int | None, service_us: int | None
+) -> pa.Table:
     """Rows of the planner's, which could not know how high the order times of the shard's ancestors go."""
     since_us = None
     if rows.seek and table.num_rows:
         first_us = first_order_us(table)
         if rows.since_us is not None and first_us < rows.since_us:
             first_us = since_us = rows.since_us
-        floor_us = floors.above(rows.seek, first_us or None, None)
+        floor_us = floors.above(rows.seek, first_us or None, service_us)
         if floor_us is not None:
             table, since_us = raise_floor(table, floor_us), None
     return between(table, since_us, before_us) if since_us is not None or before_us is not None else table

@@ -377,8 +377,9 @@ class Reading:
         if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
             return True
         # A shard that is written to all the time may never have an empty page.
-        margin_us = SECOND_US + (self._lateness_us or 0)
-        return lane.newest_us is not None and lane.newest_us > (mark.service_us or 0) + margin_us
+        # But a creation time ahead of the service's own clock tells nothing about how far the lane has come.
+        beyond_us = (mark.service_us or 0) + SECOND_US + (self._lateness_us or 0)
+        return lane.newest_us is not None and beyond_us < lane.newest_us <= lane.service_us
 
     def token(self) -> Token:
         """The state after the last record returned."""
