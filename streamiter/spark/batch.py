@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
+from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import make_source
 from streamiter.spark.offsets import position_token, start_token
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
@@ -30,6 +31,7 @@ class BatchReader(DataSourceReader):
         self._options = options
         self._schema = schema
 
+    @told_plainly()
     def partitions(self) -> Sequence[InputPartition]:
         """What tasks are to read."""
         source = make_source(self._options)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from streamiter.errors import InvalidOption
+from streamiter.errors import InvalidOption, ValueMisfit
 from streamiter.spark.values import Misfit, converter, member
 from streamiter.stream.table import records_to_table
 
@@ -24,10 +24,6 @@ def standard_schema() -> StructType:
     """The columns without a schema of the user's."""
     schema: StructType = from_arrow_schema(records_to_table([], "").schema)
     return schema
-
-
-class ValueMisfit(ValueError):
-    """A value does not fit the column that the user's schema has for it."""
 
 
 class Columns:
@@ -61,10 +57,7 @@ class Columns:
                 values.append(column.convert(image))
             except Misfit as misfit:
                 shard, number = (table.column(name)[index].as_py() for name in ("shard_id", "sequence_number"))
-                raise ValueMisfit(
-                    f"attribute {misfit.where} of record {number} of shard {shard} does not fit the schema: {misfit.what}; "
-                    "widen the column, or read the images as text"
-                ) from None
+                raise ValueMisfit(misfit.where, shard, number, misfit.what) from None
         return pa.array(values, self._arrow.field(column.name).type)
 
 

@@ -7,6 +7,7 @@ from pyspark.sql.types import StructType
 
 from streamiter.spark.batch import BatchReader
 from streamiter.spark.columns import Columns, standard_schema
+from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import FORMATS
 from streamiter.spark.options import Options, parse_options
 from streamiter.spark.streaming import StreamReader
@@ -22,16 +23,19 @@ class ChangeStream(DataSource):
         """What `.format(...)` takes."""
         return cls.format_name
 
+    @told_plainly()
     def schema(self) -> StructType:
         """The columns, unless the user brings a schema."""
         self._parsed()
         return standard_schema()
 
+    @told_plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         """For `spark.read`."""
         Columns(schema)  # What no attribute can become is told before anything is read.
         return BatchReader(self._parsed(), schema)
 
+    @told_plainly()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For `spark.readStream`."""
         return StreamReader(self._parsed(), schema)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -131,19 +133,25 @@ class Planner:
         self, most_records: int | None = None, most_bytes: int | None = None, mark: Mark | None = None
     ) -> Harvest:
         """Takes out what can come out now, up to a limit, or to a mark."""
-        records: list[Record] = []
-        size_bytes = 0
-        for record in self._due(mark):
-            records.append(record)
-            if most_bytes is not None:
-                size_bytes += row_bytes(record)
-                if size_bytes >= most_bytes:
-                    break
-            if len(records) == most_records:
-                break
+        if most_bytes is None:
+            records = list(islice(self._due(mark), most_records))
+        else:
+            records = self._measured(most_records or sys.maxsize, most_bytes)
         self._handed += self._reading.take_handed()
         handed, self._handed = self._handed, []
         return Harvest(records, handed, msgspec.structs.replace(self._reading.token(), clock=0))
+
+    def _measured(self, most_records: int, most_bytes: int) -> list[Record]:
+        """What can come out now, up to so many bytes; the first record comes whatever its size."""
+        records: list[Record] = []
+        size_bytes = 0
+        while len(records) < most_records and (record := self._reading.peek()) is not None:
+            size_bytes += row_bytes(record)
+            if records and size_bytes > most_bytes:
+                break
+            records.append(record)
+            self._reading.pop()
+        return records
 
     def _due(self, mark: Mark | None) -> Iterator[Record]:
         while True:
@@ -215,7 +223,7 @@ def plan(
         rows,
         most=options.max_partitions,
         most_bytes=MOST_BYTES,
-        families=any(part.seek for part in ranges) and _refuses_time(source, ranges),
+        families=_refuses_time(source, [shard_id for part in (*ranges, *rows) for shard_id in part.seek]),
         service_us=service_us,
     )
 
@@ -226,15 +234,14 @@ def plan_between(start: Token, end: Token, source: Source, options: Options, clo
     return plan(ranges_between(start, end, lineage, service_us), [], source, options, service_us)
 
 
-def _refuses_time(source: Source, ranges: list[ShardRange]) -> bool:
+def _refuses_time(source: Source, shard_ids: list[str]) -> bool:
     """Whether the service cannot open shards at a time; a call for an iterator tells, without reading anything."""
-    for part in ranges:
-        for shard_id in part.seek:
-            try:
-                source.open_iterator(shard_id, AtTime(SECOND_US))
-            except TimeUnsupported:
-                return True
-            except SourceError:
-                continue  # It may be gone; another one tells as well.
-            return False
+    for shard_id in shard_ids:
+        try:
+            source.open_iterator(shard_id, AtTime(SECOND_US))
+        except TimeUnsupported:
+            return True
+        except SourceError:
+            continue  # It may be gone; another one tells as well.
+        return False
     return False

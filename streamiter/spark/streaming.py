@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from streamiter.clock import SystemClock
 from streamiter.source.base import Source
 from streamiter.spark.columns import Columns
+from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import make_source
 from streamiter.spark.listing import latest_token
 from streamiter.spark.offsets import AT_LATEST, first_offset, offset_of, token_of
@@ -47,6 +48,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # -- on the driver
 
+    @told_plainly()
     def initialOffset(self) -> Offset:
         """Where the query begins, if its checkpoint does not say."""
         return first_offset(self._options, self._opened())
@@ -63,6 +65,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """From now on it ends with what the service holds when the first offset is asked for."""
         self._is_available_now = True
 
+    @told_plainly()
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """The end of the next micro-batch; `start` itself while there is nothing new."""
         source = self._opened()
@@ -73,6 +76,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most_records, most_bytes = self._limits(limit)
         return self._pilot.latest(start, most_records, most_bytes)
 
+    @told_plainly()
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """What tasks are to read for a micro-batch. After a restart it may be one that was planned before."""
         source = self._opened()

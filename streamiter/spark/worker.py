@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from streamiter.clock import SystemClock
 from streamiter.source.base import Source
 from streamiter.spark.columns import Columns, between, first_order_us, raise_floor
+from streamiter.spark.faults import told_plainly
 from streamiter.spark.floors import Floors
 from streamiter.spark.formats import make_source
 from streamiter.spark.options import Options
@@ -31,14 +32,15 @@ def read_partition(
     partition: Partition, options: Options, schema: StructType, before_us: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition, in the columns of a schema; `before_us`: those with an earlier order time alone."""
-    columns = Columns(schema)
-    source, floors = _source_of(options, partition.stream)
-    reader = ShardReader(source, floors, SystemClock(), fails_on_gap=options.fails_on_data_loss)
-    try:
-        for table in tables(partition, reader, floors, before_us):
-            yield from columns.batches(table)
-    finally:
-        source.close()  # Its connections: a worker that waits for its next task keeps none.
+    with told_plainly():
+        columns = Columns(schema)
+        source, floors = _source_of(options, partition.stream)
+        reader = ShardReader(source, floors, SystemClock(), fails_on_gap=options.fails_on_data_loss)
+        try:
+            for table in tables(partition, reader, floors, before_us):
+                yield from columns.batches(table)
+        finally:
+            source.close()  # Its connections: a worker that waits for its next task keeps none.
 
 
 def tables(partition: Partition, reader: ShardReader, floors: Floors, before_us: int | None) -> Iterator[pa.Table]:
