@@ -1,4 +1,4 @@
-"""Between two tokens: which part of which shard it is; pure. A batch that is read again is read so."""
+"""Between two tokens: which part of which shard it is; pure; a micro-batch that comes again is read so."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from streamiter.token import Token, TokenLane
 
 def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
     """The ranges from one token to a later one, parents first. The lineage is as listings tell it by now."""
-    for lane in (*start.lanes, *end.lanes):
-        lineage.add(Shard(lane.shard, lane.parents))
-        if lane.rank is not None:
-            lineage.fix_rank(lane.shard, lane.rank)
+    for named in (*start.lanes, *end.lanes):
+        lineage.add(Shard(named.shard, named.parents))
+        if named.rank is not None:
+            lineage.fix_rank(named.shard, named.rank)
     before = {lane.shard: lane for lane in start.lanes}
     after = {lane.shard: lane for lane in end.lanes}
     read_before = lineage.ancestors(*before) - before.keys()
@@ -58,5 +58,3 @@ def _range(
     since_us = start.start if is_unread else None
     idle_us = lane.time if lane.time is not None and (lane.floor is None or lane.floor < lane.time) else None
     return ShardRange(shard_id, rank, lane.position, stop, lane.floor, tuple(seek), since_us, idle_us)
-
-

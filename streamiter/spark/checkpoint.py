@@ -25,13 +25,17 @@ def token_from_checkpoint(path: str, *, source: int = 0) -> dict[str, Any]:
     lines = _read(files, f"{base}/offsets/{committed}").splitlines()
     offsets = lines[2:]  # after the version of the format, and what Spark notes of the batch
     if lines[0] != "v1" or source >= len(offsets):
-        raise InvalidPosition(f"{path}: batch {committed} has {len(offsets)} sources in format {lines[0]}, none is {source}")
+        raise InvalidPosition(
+            f"{path}: batch {committed} has {len(offsets)} sources in format {lines[0]}, none is {source}"
+        )
     try:
         offset = json.loads(offsets[source])
     except ValueError:
         offset = None
     if not isinstance(offset, dict) or offset == AT_LATEST:
-        raise InvalidPosition(f"{path}: the offset of source {source} in batch {committed} is not a token of streamiter")
+        raise InvalidPosition(
+            f"{path}: the offset of source {source} in batch {committed} is not a token of streamiter"
+        )
     load_token(offset)
     return offset
 

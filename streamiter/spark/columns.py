@@ -125,5 +125,3 @@ def between(table: pa.Table, since_us: int | None, before_us: int | None) -> pa.
 def first_order_us(table: pa.Table) -> int:
     """The order time of the first row."""
     return int(table.column("order_key")[0].as_py()[:_KEY_WIDTH])
-
-

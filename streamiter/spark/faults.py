@@ -9,7 +9,7 @@ from typing import Self
 from streamiter.errors import StreamiterError
 
 
-class told_plainly(ContextDecorator):  # noqa: N801  # it reads as what it does
+class told_plainly(ContextDecorator):  # it reads as what it does
     """Our own errors leave without the calls that they came through."""
 
     def __enter__(self) -> Self:

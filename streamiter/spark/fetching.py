@@ -107,9 +107,7 @@ class _Fetching:
         return answers
 
 
-def _fetch(
-    source: Source, shard_id: str, cursor: Cursor | None, place: Callable[[], Position]
-) -> tuple[Cursor, Page]:
+def _fetch(source: Source, shard_id: str, cursor: Cursor | None, place: Callable[[], Position]) -> tuple[Cursor, Page]:
     if cursor is None:
         cursor = open_cursor(source, shard_id, place(), 0)
     return cursor, source.fetch(cursor.iterator, source.page_limit)

@@ -38,9 +38,9 @@ class Floors:
 
     def _of(self, shard_id: str, from_us: int | None, service_us: int | None) -> int | None:
         none_from_us = self._none_from.get(shard_id)
-        if none_from_us is None or (from_us or 0) < none_from_us:
-            if shard_id not in self._greatest:
-                self._seek(shard_id, from_us, service_us)
+        is_known = shard_id in self._greatest or (none_from_us is not None and (from_us or 0) >= none_from_us)
+        if not is_known:
+            self._seek(shard_id, from_us, service_us)
         greatest_us = self._greatest.get(shard_id)
         return greatest_us if greatest_us is not None and greatest_us >= (from_us or 0) else None
 

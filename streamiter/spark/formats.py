@@ -29,5 +29,3 @@ def make_source(options: Options, stream: str | None = None) -> Source:
 
         session["session"] = role_session(options.role_arn, options.region)
     return FORMATS[options.format].make(stream or options.subject, session)
-
-

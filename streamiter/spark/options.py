@@ -154,4 +154,3 @@ _PARSERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "region": ("region", _text),
     "roleArn": ("role_arn", _role),
 }
-

@@ -21,7 +21,7 @@ def row_bytes(record: Record) -> int:
         return _COLUMNS_BYTES
     images = record.raw_images
     if all(type(image) is msgspec.Raw for image in images):
-        return _COLUMNS_BYTES + sum(map(len, map(memoryview, images)))
+        return _COLUMNS_BYTES + sum(memoryview(image).nbytes for image in images)
     return _COLUMNS_BYTES + 4 * (record.size_bytes or 0)
 
 
@@ -37,7 +37,9 @@ def pack(
     """The records as rows, in pieces of at most so many bytes (a single record that is larger travels alone)."""
     found = []
     for piece in _cut(records, most_bytes // 2):
-        found += [Rows(ipc, shard_id, seek, since_us) for ipc in _serialize(records_to_table(piece, stream), most_bytes)]
+        found += [
+            Rows(ipc, shard_id, seek, since_us) for ipc in _serialize(records_to_table(piece, stream), most_bytes)
+        ]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Parts: what a task is given to read: a range of a shard, or rows that the planner has read already. Pickled, so plain values."""
+"""Parts: what a task is given to read: a range of a shard, or rows that the planner has read already; plain values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class ShardRange(NamedTuple):
     end: Place | None = None  # the last record; None: to the end of the shard
     floor_us: int | None = None  # the order time that its records never sort before, as far as the planner knows it
     seek: tuple[str, ...] = ()  # the ancestors that may raise the floor
-    since_us: int | None = None  # what is older than this order time was not asked for, unless an ancestor has newer ones
+    since_us: int | None = (
+        None  # what is older than this order time was not asked for, unless an ancestor has newer ones
+    )
     idle_us: int | None = None  # all up to this time was read, though its last record may not be held any more
 
 

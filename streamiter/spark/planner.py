@@ -1,4 +1,4 @@
-"""The planner: reads what is open with the merged core, and leaves what is closed to executors. It runs on Spark's driver."""
+"""The planner: on Spark's driver it reads what is open with the merged core, and leaves what is closed to executors."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def plan(
         rows,
         most=options.max_partitions,
         most_bytes=MOST_BYTES,
-        families=_refuses_time(source, [shard_id for part in (*ranges, *rows) for shard_id in part.seek]),
+        families=_refuses_time(source, [shard_id for seek in _sought(ranges, rows) for shard_id in seek]),
         service_us=service_us,
     )
 
@@ -232,6 +232,10 @@ def plan_between(start: Token, end: Token, source: Source, options: Options, clo
     """Partitions of what lies between two tokens: all of it is read by tasks."""
     lineage, service_us = list_lineage(source, clock)
     return plan(ranges_between(start, end, lineage, service_us), [], source, options, service_us)
+
+
+def _sought(ranges: list[ShardRange], rows: list[Rows]) -> list[tuple[str, ...]]:
+    return [*(part.seek for part in ranges), *(part.seek for part in rows)]
 
 
 def _refuses_time(source: Source, shard_ids: list[str]) -> bool:

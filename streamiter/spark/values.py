@@ -22,8 +22,15 @@ _WIDTHS: dict[type[types.DataType], int] = {
     types.LongType: 64,
 }
 _WORDS = {
-    **{"S": "a string", "N": "a number", "B": "binary", "BOOL": "a boolean", "NULL": "null", "M": "a map"},
-    **{"L": "a list", "SS": "a set of strings", "NS": "a set of numbers", "BS": "a set of binaries"},
+    "S": "a string",
+    "N": "a number",
+    "B": "binary",
+    "BOOL": "a boolean",
+    "M": "a map",
+    "L": "a list",
+    "SS": "a set of strings",
+    "NS": "a set of numbers",
+    "BS": "a set of binaries",
 }
 
 
@@ -127,7 +134,9 @@ def _decimal(text: str, where: str, kind: types.DecimalType) -> Decimal:
         _, digits, exponent = number.normalize(_EXACT).as_tuple()
         assert isinstance(exponent, int)
         if -exponent > kind.scale:
-            raise Misfit(where, f"it has more than {kind.scale} digits after the point, the column is {kind.simpleString()}")
+            raise Misfit(
+                where, f"it has more than {kind.scale} digits after the point, the column is {kind.simpleString()}"
+            )
         if len(digits) + exponent > kind.precision - kind.scale:
             raise Misfit(where, f"it is too large for {kind.simpleString()}")
     return number.quantize(Decimal(1).scaleb(-kind.scale), context=_EXACT)
@@ -147,14 +156,16 @@ def _float(text: str, where: str, kind: types.DataType) -> float:
     value = float(text)
     if isinstance(kind, types.FloatType):
         try:
-            value = struct.unpack("f", struct.pack("f", value))[0]
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
         except OverflowError:
             raise Misfit(where, "it is out of the range of float") from None
         shown = _shortest_float(value)
     else:
         shown = repr(value)
     if Decimal(shown) != Decimal(text):
-        raise Misfit(where, f"it has more digits than {kind.simpleString()} keeps; decimal(38, ...) or string keep them")
+        raise Misfit(
+            where, f"it has more digits than {kind.simpleString()} keeps; decimal(38, ...) or string keep them"
+        )
     return value
 
 
@@ -162,6 +173,6 @@ def _shortest_float(value: float) -> str:
     """The fewest digits that give this 32-bit number again."""
     for digits in range(1, 10):
         shown = f"{value:.{digits}g}"
-        if struct.unpack("f", struct.pack("f", float(shown)))[0] == value:
+        if struct.unpack("<f", struct.pack("<f", float(shown)))[0] == value:
             return shown
     return repr(value)

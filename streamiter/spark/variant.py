@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 
 _DIGITS = 38  # what a decimal of a variant holds
 _decode = msgspec.json.Decoder().decode
@@ -21,7 +22,7 @@ def as_variant(image: Column | str) -> Column:
 
     Sets become lists, binary its base64 text. Numbers are kept exactly: those that no decimal(38) holds stay text.
     """
-    plain = F.arrow_udf(_plain_texts, "string")  # type: ignore[call-overload]
+    plain = arrow_udf(_plain_texts, "string")  # type: ignore[call-overload]
     column: Column = F.parse_json(plain(image))
     return column
 

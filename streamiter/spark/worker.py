@@ -53,9 +53,7 @@ def tables(partition: Partition, reader: ShardReader, floors: Floors, before_us:
             yield _resolve(unpack(part), part, floors, before_us, partition.service_us)
 
 
-def _resolve(
-    table: pa.Table, rows: Rows, floors: Floors, before_us: int | None, service_us: int | None
-) -> pa.Table:
+def _resolve(table: pa.Table, rows: Rows, floors: Floors, before_us: int | None, service_us: int | None) -> pa.Table:
     """Rows of the planner's, which could not know how high the order times of the shard's ancestors go."""
     since_us = None
     if rows.seek and table.num_rows:

@@ -60,7 +60,8 @@ class Handover:
         """Those whose ancestors were returned whole."""
         if not self._waiting:
             return []
-        found, waiting = [], []
+        found: list[Handed] = []
+        waiting: list[Handed] = []
         for handed in self._waiting:
             (found if self._is_next(handed, lanes) else waiting).append(handed)
         self._waiting = waiting

@@ -49,9 +49,7 @@ class Reading:
         self._base = token
         self.lineage = Lineage()
         self.merge = Merge(holds=lateness_us is not None, high=high_key(token), clock=token.clock)
-        self.discovery = Discovery(
-            (lane.shard for lane in token.lanes if lane.ended is None), every_us=listing_us
-        )
+        self.discovery = Discovery((lane.shard for lane in token.lanes if lane.ended is None), every_us=listing_us)
         self.schedule = Schedule(poll_us, lateness_us)
         self.lanes: dict[str, Lane] = {}
         self.read: set[str] = set()
@@ -71,7 +69,9 @@ class Reading:
         self._unread: set[str] = set()
         self._unsure: set[str] = set()  # of these it is not clear yet what they follow: nothing may come out
         self._passed: set[str] = set()  # read to their end: what is below them may be opened
-        self._lost: set[str] = set()  # finished before the token was taken, with a last order time that it does not know
+        self._lost: set[str] = (
+            set()
+        )  # finished before the token was taken, with a last order time that it does not know
         self.merge.is_blocked = True
         for entry in token.lanes:
             self._restore(entry, now_us)
@@ -337,9 +337,7 @@ class Reading:
     @property
     def is_read_out(self) -> bool:
         """Whether every known shard was returned to its end."""
-        return (
-            self.discovery.is_whole and not self._unread and all(lane.is_drained for lane in self.lanes.values())
-        )
+        return self.discovery.is_whole and not self._unread and all(lane.is_drained for lane in self.lanes.values())
 
     @property
     def is_drained(self) -> bool:

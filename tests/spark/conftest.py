@@ -88,6 +88,4 @@ def queries(spark: SparkSession, sim: Simulator, tmp_path: Path) -> Iterator[Que
 
 
 def _of(reader, sim: Simulator):
-    return (
-        reader.format("dynamodb_streams").option("streamArn", sim.stream_arn).option("endpointUrl", sim.endpoint_url)
-    )
+    return reader.format("dynamodb_streams").option("streamArn", sim.stream_arn).option("endpointUrl", sim.endpoint_url)

@@ -39,6 +39,10 @@ class Queries:
         rows = sorted(self.rows, key=lambda row: row.order_key)
         return [(row.shard_id, row.sequence_number) for row in rows]
 
+    def frame(self) -> DataFrame:
+        """The stream as a DataFrame."""
+        return self._reader().load()
+
     def start(
         self,
         *,

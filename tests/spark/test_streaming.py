@@ -85,7 +85,9 @@ def test_an_idle_query_makes_no_batches_and_polls_each_shard_about_once_a_second
     assert len(queries.batches) == batches
     assert polls <= 2 * (sim.clock.now() - since + 2)
     assert sim.calls.total("DescribeStream") - listings <= 2
-    assert not [call for call in sim.calls if call.operation not in ("GetRecords", "DescribeStream", "GetShardIterator")]
+    assert not [
+        call for call in sim.calls if call.operation not in ("GetRecords", "DescribeStream", "GetShardIterator")
+    ]
 
 
 def test_the_token_of_a_checkpoint_continues_in_a_stream_and_one_of_a_stream_in_a_query(queries, sim):

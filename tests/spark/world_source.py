@@ -1,4 +1,4 @@
-"""A world as a source: so that the planner and the tasks can be tried on all that hypothesis draws, without a service or a JVM."""
+"""A world as a source: the planner and the tasks are tried on all that hypothesis draws, without a service or a JVM."""
 
 from __future__ import annotations
 
@@ -56,5 +56,3 @@ class WorldSource:
 
     def close(self) -> None:
         pass
-
-
