@@ -28,6 +28,8 @@ CASES = {
     "memory": "benchmarks.cases.memory",
     "lanes": "benchmarks.cases.lanes",
     "growth": "benchmarks.cases.growth",
+    "spark": "benchmarks.cases.spark",
+    "spark_latency": "benchmarks.cases.spark_latency",
     "server": "benchmarks.cases.server",
     "instructions": "benchmarks.instructions",
 }

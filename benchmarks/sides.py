@@ -51,6 +51,8 @@ READERS = {
     "boto3": "benchmarks.readers.plain",
     "msgspec": "benchmarks.readers.decoded",
     "bloop": "benchmarks.readers.by_bloop",
+    "spark": "benchmarks.readers.by_spark",
+    "spark, 1 core": "benchmarks.readers.by_spark_alone",
 }
 
 

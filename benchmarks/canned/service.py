@@ -48,12 +48,14 @@ class Stream:
 class Service:
     """Answers calls from memory, and counts them."""
 
-    def __init__(self, backlog: Backlog, layouts: list[int], *, rolls: bool) -> None:
+    def __init__(self, backlog: Backlog, layouts: list[int], *, rolls: bool, closed: bool = False) -> None:
         self.calls: Counter[str] = Counter()
         self.records = 0  # sent
         self.latency = 0.0
         self._backlog = backlog
-        self._streams = {STREAM_ARN.format(shards=shards): _stream(backlog, shards, rolls) for shards in layouts}
+        self._streams = {
+            STREAM_ARN.format(shards=shards): _stream(backlog, shards, rolls, closed) for shards in layouts
+        }
         self._pages: OrderedDict[tuple[str, str, int, int], tuple[bytes, str]] = OrderedDict()
         self._kept_bytes = 0
         self._now: float | None = None  # set by hand; else it goes on from the end of the backlog
@@ -152,15 +154,17 @@ class Service:
             self._kept_bytes -= len(body)
 
 
-def _stream(backlog: Backlog, count: int, rolls: bool) -> Stream:
+def _stream(backlog: Backlog, count: int, rolls: bool, closed: bool) -> Stream:
     lanes = deal(len(backlog), count)
+    if closed:  # All of it is in closed shards, whose children have nothing yet.
+        lanes = lanes + [[] for _ in range(count)]
     if rolls:  # The parents hold the first half of the backlog, their children the second.
         half = len(backlog) // 2
         first = deal(half, count)
         lanes = first + [[half + place for place in places] for places in first]
     second = BASE - 3600
     ids = [SHARD_ID.format(second=second + number // count * 7200, number=number) for number in range(len(lanes))]
-    parents = [None] * count + (ids[:count] if rolls else [])
+    parents = [None] * count + (ids[:count] if rolls or closed else [])
     return Stream(list(map(Shard, ids, parents, lanes)), rolls=rolls)
 
 
