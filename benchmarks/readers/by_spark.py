@@ -33,7 +33,9 @@ from streamiter.spark.formats import make_source
 from streamiter.spark.parts import Partition, ShardRange
 from streamiter.spark.shards import ShardReader
 
-FRAME = "order_key string, event_id string, event_name string, sequence_number string, new_image string, old_image string"
+FRAME = (
+    "order_key string, event_id string, event_name string, sequence_number string, new_image string, old_image string"
+)
 
 
 class TupleReader(BatchReader):

@@ -20,10 +20,19 @@ numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**40)
 STRING, INT = T.StringType(), T.IntegerType()
 STRUCT = T.StructType([T.StructField("a", INT), T.StructField("b", STRING)])
 KINDS = {
-    **{"string": STRING, "boolean": T.BooleanType(), "binary": T.BinaryType(), "double": T.DoubleType()},
-    **{"float": T.FloatType(), "tinyint": T.ByteType(), "int": INT, "bigint": T.LongType()},
-    **{"array<int>": T.ArrayType(INT), "array<string>": T.ArrayType(STRING), "array<binary>": T.ArrayType(T.BinaryType())},
-    **{"map<string,int>": T.MapType(STRING, INT), "struct<a: int, b: string>": STRUCT},
+    "string": STRING,
+    "boolean": T.BooleanType(),
+    "binary": T.BinaryType(),
+    "double": T.DoubleType(),
+    "float": T.FloatType(),
+    "tinyint": T.ByteType(),
+    "int": INT,
+    "bigint": T.LongType(),
+    "array<int>": T.ArrayType(INT),
+    "array<string>": T.ArrayType(STRING),
+    "array<binary>": T.ArrayType(T.BinaryType()),
+    "map<string,int>": T.MapType(STRING, INT),
+    "struct<a: int, b: string>": STRUCT,
     **{f"decimal({p},{s})": T.DecimalType(p, s) for p in range(1, 39) for s in range(p + 1)},
 }
 

@@ -64,7 +64,12 @@ def test_a_shard_that_a_token_was_reading_is_handed_over_from_its_place():
     reading = reading_of(Token(1, "s", lanes=(lane,)))
     listed(reading, "S0 => S1", "S0")
     [handed] = reading.take_handed()
-    assert (handed.shard_id, handed.start.place[:2], handed.floor_us, handed.is_unresolved) == ("S0", (7, 2), NOW - 5, False)
+    assert (handed.shard_id, handed.start.place[:2], handed.floor_us, handed.is_unresolved) == (
+        "S0",
+        (7, 2),
+        NOW - 5,
+        False,
+    )
     assert named(reading)["S1"].unresolved, "how far S0 goes, only who reads it knows"
 
 
