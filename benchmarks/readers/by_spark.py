@@ -218,7 +218,7 @@ def _batch_milliseconds(frame: DataFrame, task: Task) -> float:
         finally:
             query.stop()
     durations = [one["durationMs"]["triggerExecution"] for one in progress if one["batchId"] >= warm]
-    return statistics.median(durations[:wanted])
+    return float(statistics.median(durations[:wanted]))
 
 
 def main(master: str) -> None:

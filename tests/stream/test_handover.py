@@ -15,7 +15,7 @@ def reading_of(token: Token | None = None, **options) -> Reading:
 
 
 def listed(reading: Reading, text: str, *closed: str, now_us: int = 0) -> None:
-    rows = [row for row in Lineage.parse(text)._shards.values()]
+    rows = list(Lineage.parse(text)._shards.values())
     rows = [type(row)(row.id, row.parents, row.id in closed) for row in rows]
     reading.listed(reading.discovery.begin(), rows, NOW + now_us, now_us)
 
