@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from streamiter import DynamoDBStreams, InvalidOption, InvalidStream, Stream
+from streamiter.source.locate import locate
 from streamiter.testing import Simulator
 from tests.stream.helpers import assert_all_came, drain, write
 
@@ -279,3 +280,13 @@ def test_a_stream_arn_that_is_not_there(users: Simulator):
         drain(stream, users.clock)
     assert arn in str(caught.value)
     assert "not found" in str(caught.value)
+
+
+def test_what_the_caller_says_goes_before_the_url(served: Simulator):
+    served.shape("S1 ~ S2")
+    write(served, "S1", "S2")
+    url = f"dynamodb://users?endpoint_url={quote('http://127.0.0.1:1')}&region=eu-west-1"
+    session = boto3.session.Session(region_name="us-west-2")
+    source = locate(url, endpoint_url=served.endpoint_url, region=None, session=session)
+    assert source.name == served.stream_arn
+    assert locate(served.table_arn, endpoint_url=served.endpoint_url).name == served.stream_arn
