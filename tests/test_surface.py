@@ -4,8 +4,8 @@ import streamiter
 
 SURFACE = {
     "iterate": {"Stream", "Batch"},
-    "sources": {"DynamoDBStreams", "Source", "Page", "ShardPage", "ShardIterator"},
-    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "Shard"},
+    "sources": {"DynamoDBStreams", "KinesisStreams", "Source", "Page", "ShardPage", "ShardIterator"},
+    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "KinesisRecord", "KinesisChange", "Shard"},
     "errors": {
         "AccessDenied",
         "CredentialsMissing",

@@ -297,6 +297,8 @@ class Driver:
             size_bytes=page.size_bytes,
             skipped=skipped,
             opened=opened,
+            children=page.children,
+            rest_us=page.rest_us,
         )
         if not goes_on:
             self._cursors.pop(shard_id, None)
@@ -394,6 +396,7 @@ class Driver:
         self._listing = None
         self.is_final = page.is_final
         service_us = self._service_us(page.service_us)
+        self.reading.retain(self._source.retention_us)
         self.reading.listed(listing.ticket, listing.rows, service_us, now_us, is_final=page.is_final)
 
     def list_now(self) -> tuple[list[Shard], int]:

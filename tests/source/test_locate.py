@@ -154,7 +154,7 @@ def test_a_malformed_table_name_says_what_one_is(name: str):
 @pytest.mark.parametrize(
     "url, says",
     [
-        ("kinesis://users", "no source is called 'kinesis': there is dynamodb://TABLE"),
+        ("kafka://users", "no source is called 'kafka': there are dynamodb://TABLE and kinesis://STREAM"),
         ("http://127.0.0.1/users", "no source is called 'http'"),
         ("://users", "no source is called"),
         ("dynamodb://", "names no table: dynamodb://TABLE"),
