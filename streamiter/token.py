@@ -66,7 +66,7 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     lanes: tuple[TokenLane, ...] = ()
     clock: int = 0
     high: tuple[int, str, int, str, str, int] | None = None  # the greatest key returned: what sorts below it is late
-    retention: int = DAY_US  # how long the service held records then: an unread start may be lost after that
+    retention: int | None = None  # how long the service held records then, where not a day: what is unread may be lost after that
     fresh: bool = False  # nothing was listed yet when it was taken
     closed_are_read: bool = False  # closed shards that nothing connects count as read: from Bloop's tokens alone
 
@@ -140,7 +140,7 @@ def _check_token(token: Token) -> None:
                 raise InvalidToken("a count of records cannot be negative", where=f"{where}.place[1]")
         if lane.at is not None:
             _check_number(lane.at, f"{where}.at")
-    if token.retention <= 0:
+    if token.retention is not None and token.retention <= 0:
         raise InvalidToken("a retention must be longer than nothing", where="$.retention")
     if token.clock < 0:
         raise InvalidToken("a count of records cannot be negative", where="$.clock")

@@ -29,7 +29,7 @@ from streamiter.stream.ghosts import Ghosts
 from streamiter.stream.mark import Mark
 from streamiter.stream.probes import Probes
 from streamiter.stream.schedule import Schedule
-from streamiter.token import Token, TokenLane, high_key
+from streamiter.token import DAY_US, Token, TokenLane, high_key
 
 
 class Reading:
@@ -57,7 +57,7 @@ class Reading:
         self.service_us: int | None = None  # the newest service time of any answer
         self._lateness_us = lateness_us
         # Until everything that the token left unread is opened, no more is taken for held than was held on its day.
-        self._retention_us = min(retention_us, token.retention) if token.lanes else retention_us
+        self._retention_us = min(retention_us, token.retention or DAY_US) if token.lanes else retention_us
         self._present_us = retention_us
         self._ghosts = Ghosts(self.lineage, self.schedule)
         self._probes = Probes(self.lineage, self.schedule)
@@ -386,7 +386,7 @@ class Reading:
         token = resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
         if self._retention_us < self._present_us and not self._asleep and not any(map(_is_unread, token.lanes)):
             self._retention_us = self._present_us
-        return msgspec.structs.replace(token, retention=self._retention_us)
+        return msgspec.structs.replace(token, retention=resume.token_retention(self._retention_us))
 
     def lane(self, shard_id: str) -> Lane:
         """The lane of a shard that was opened, a ghost's too."""

@@ -29,7 +29,12 @@ def token_at_latest(
         rank = lineage.rank(shard_id)
         parents = lineage[shard_id].parents
         lanes.append(TokenLane(shard_id, parents, **_rank(rank), time=start_us, opened=service_us))
-    return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), retention=retention_us, fresh=not lanes)
+    return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), retention=token_retention(retention_us), fresh=not lanes)
+
+
+def token_retention(retention_us: int) -> int | None:
+    """As a token tells it: not at all where it is a day, as DynamoDB's always is."""
+    return None if retention_us == DAY_US else retention_us
 
 
 def latest_us(service_us: int, lateness_us: int | None) -> int:

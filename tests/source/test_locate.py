@@ -129,7 +129,7 @@ def test_a_source_shows_what_it_is_of_and_no_more(users: Simulator):
     [
         "arn:aws:dynamodb",
         "arn:aws:dynamodb:us-east-1:123456789012:users",
-        "arn:aws:kinesis:us-east-1:123456789012:stream/users",
+        "arn:aws:kinesis:us-east-1:123456789012:table/users",
         "arn:aws:dynamodb:us-east-1:123456789012:table/",
         "arn:aws:dynamodb:us-east-1:123456789012:table/users/index/x",
         "arn:aws:dynamodb:us-east-1:123456789012:table/users/stream/",
