@@ -82,13 +82,23 @@ def read_payloads(shard_id: str, rows: Sequence[Row]) -> list[Record]:
         parts = take_apart(row.Data) if row.Data[:4] == MAGIC else None
         number, arrived_us = row.SequenceNumber, row.arrived_us
         if parts is None:
-            records.append(KinesisRecord(shard_id, number, arrived_us, row.PartitionKey, row.Data))
+            records.append(_record(shard_id, row))
             continue
         records += [
-            KinesisRecord(shard_id, number, arrived_us, part.partition_key, part.payload, index, part.explicit_hash_key)
+            KinesisRecord(
+                *(shard_id, number, arrived_us, None, 0, None, 0, False),
+                *(part.partition_key, part.payload, index, part.explicit_hash_key),
+            )
             for index, part in enumerate(parts)
         ]
     return records
+
+
+def _record(shard_id: str, row: Row) -> KinesisRecord:
+    # By place: names would cost as much as all else of it.
+    return KinesisRecord(
+        shard_id, row.SequenceNumber, row.arrived_us, None, 0, None, 0, False, row.PartitionKey, row.Data
+    )
 
 
 def read_changes(shard_id: str, rows: Sequence[Row]) -> list[Record]:
@@ -126,12 +136,20 @@ def _change(shard_id: str, row: Row) -> Record:
     except (msgspec.DecodeError, UnicodeDecodeError):
         event = None
     if event is None or event.eventSource != "aws:dynamodb":
-        return KinesisRecord(shard_id, row.SequenceNumber, row.arrived_us, row.PartitionKey, row.Data)
+        return _record(shard_id, row)
     raw = event.dynamodb
     change = Change(row.SequenceNumber, None, raw.Keys, raw.NewImage, raw.OldImage, raw.SizeBytes)
     envelope = Envelope(change, event.eventID, event.eventName, event.eventVersion, event.userIdentity)
     created_us = _created_us(raw) if raw.ApproximateCreationDateTime is not None else row.arrived_us
-    return KinesisChange(shard_id, envelope, created_us, event.tableName, row.PartitionKey, row.arrived_us)
+    return KinesisChange(
+        shard_id,
+        row.SequenceNumber,
+        created_us,
+        _envelope=envelope,
+        table_name=event.tableName,
+        partition_key=row.PartitionKey,
+        arrived_us=row.arrived_us,
+    )
 
 
 def _created_us(change: _RawChange) -> int:

@@ -6,50 +6,38 @@ from typing import Any
 
 import arrow
 
-from streamiter.record import ChangeRecord, Converts, Envelope, Record
+from streamiter.record import ChangeRecord, Converts, Record
 
-PAYLOAD = "payload"
-_NAMES = ("partition_key", PAYLOAD, "meta")
+_NAMES = ("partition_key", "payload", "meta")
 
 
 class KinesisRecord(Record):
-    """One record of a Kinesis stream. Those that the producer packed into one have its sequence number in common, and
-    count from 0 in `sub_sequence_number`.
+    """One record of a Kinesis stream: `record.payload` under `record.partition_key`.
 
-    `created_us` is when it arrived, as the service says, to the millisecond.
+    Records that the producer packed into one have its sequence number in common, and count from 0 in
+    `sub_sequence_number`; only they may have an `explicit_hash_key`. `created_at` is when it arrived, as the service says,
+    to the millisecond.
     """
 
-    __slots__ = ("explicit_hash_key", "partition_key", "payload", "raw_payload", "sub_sequence_number")
+    partition_key: str = ""
+    raw_payload: bytes = b""
+    sub_sequence_number: int = 0
+    explicit_hash_key: str | None = None
+    _made: Any = None
+    _is_made: bool = False
 
-    payload: Any  # bytes; with `model=`, what it made of them
-
-    def __init__(
-        self,
-        shard_id: str,
-        sequence_number: str,
-        created_us: int | None,
-        partition_key: str,
-        payload: bytes,
-        sub_sequence_number: int = 0,
-        explicit_hash_key: str | None = None,
-    ) -> None:
-        # Made for each record: no call to the base class.
-        self.shard_id = shard_id
-        self.sequence_number = sequence_number
-        self.created_us = created_us
-        self._place = None
-        self.partition_key = partition_key
-        self.payload = payload
-        self.raw_payload = payload
-        self.sub_sequence_number = sub_sequence_number
-        self.explicit_hash_key = explicit_hash_key  # only records that were packed together tell it
+    @property
+    def payload(self) -> Any:
+        """The bytes, or what `model=` made of them."""
+        return self._made if self._is_made else self.raw_payload
 
     def use_model(self, model: Converts) -> None:
         """Turns the payload into the caller's own class; what the model raises comes through."""
-        self.payload = model.from_payload(self.raw_payload)
+        self._made = model.from_payload(self.raw_payload)
+        self._is_made = True
 
     def __getitem__(self, name: str) -> Any:
-        """The same shape as that of a change: "partition_key", "payload", "meta"."""
+        """The shape that changes have, too: "partition_key", "payload", "meta"."""
         if name == "meta":
             return {
                 "created_at": self.created_at,
@@ -64,29 +52,21 @@ class KinesisRecord(Record):
         """The names that `record[...]` takes: with it, `dict(record)` works."""
         return _NAMES
 
+    def __repr__(self) -> str:
+        # Neither payload nor key: a repr ends up in logs.
+        sub = f".{self.sub_sequence_number}" if self.sub_sequence_number else ""
+        return f"<KinesisRecord {self.sequence_number}{sub} of {self.shard_id}>"
+
 
 class KinesisChange(ChangeRecord):
     """A change of a row that DynamoDB wrote to a Kinesis stream: as it comes from DynamoDB Streams, and the table's name.
 
-    `created_us` is when DynamoDB says that the change was made, to the microsecond or millisecond; it arrived a little later.
+    `created_at` is when DynamoDB says that the change was made, to the microsecond or millisecond; it arrived a little later.
     """
 
-    __slots__ = ("arrived_us", "partition_key", "table_name")
-
-    def __init__(
-        self,
-        shard_id: str,
-        envelope: Envelope,
-        created_us: int | None,
-        table_name: str | None,
-        partition_key: str,
-        arrived_us: int | None,
-    ) -> None:
-        super().__init__(shard_id, envelope)
-        self.created_us = created_us
-        self.table_name = table_name
-        self.partition_key = partition_key
-        self.arrived_us = arrived_us
+    table_name: str | None = None
+    partition_key: str = ""
+    arrived_us: int | None = None
 
     @property
     def arrived_at(self) -> arrow.Arrow | None:
