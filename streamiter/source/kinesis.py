@@ -174,15 +174,15 @@ class KinesisStreams:
         records = self._read(shard_id, page.Records)
         if page.Records and place.awaited is not None and place.was_read:
             del records[0]  # of an aggregate, the others follow: how many of them were read, the cursor knows
-        wire_bytes = answer.size_bytes or sum(len(row.Data) for row in page.Records)
+        size_bytes = sum(len(row.Data) for row in page.Records)
         return Page(
             records,
             self._next(shard_id, place, page, service_us),
             service_us,
             None if page.MillisBehindLatest is None else page.MillisBehindLatest == 0,
-            wire_bytes + RECORD_BYTES * len(records),
+            size_bytes + RECORD_BYTES * len(records),
             tuple(Shard(child.ShardId, child.ParentShards) for child in page.ChildShards or ()),
-            max(self._read_us, round(wire_bytes * self._byte_us)),
+            max(self._read_us, round(size_bytes * self._byte_us)),
         )
 
     def close(self) -> None:
