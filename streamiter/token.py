@@ -66,7 +66,9 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     lanes: tuple[TokenLane, ...] = ()
     clock: int = 0
     high: tuple[int, str, int, str, str, int] | None = None  # the greatest key returned: what sorts below it is late
-    retention: int | None = None  # how long the service held records then, where not a day: what is unread may be lost after that
+    retention: int | None = (
+        None  # how long the service held records, where not a day: after that the unread may be lost
+    )
     fresh: bool = False  # nothing was listed yet when it was taken
     closed_are_read: bool = False  # closed shards that nothing connects count as read: from Bloop's tokens alone
 

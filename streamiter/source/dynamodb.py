@@ -98,7 +98,9 @@ class DynamoDBStreams:
         """One GetRecords call."""
         shard_id = iterator.shard_id
         with our_words("dynamodb:GetRecords", f"shard {shard_id} of {self.name}"), own_call(decode_page) as answer:
-            response = self._clients.reading.get_records(ShardIterator=iterator.value, Limit=min(limit, self.page_limit))
+            response = self._clients.reading.get_records(
+                ShardIterator=iterator.value, Limit=min(limit, self.page_limit)
+            )
         if answer.page is not None:
             envelopes: Any = answer.page.Records
             following = answer.page.NextShardIterator

@@ -86,7 +86,9 @@ class KinesisStreams:
         _check_choice("records", records, ("payload", "dynamodb"))
         _check_choice("duplicates", duplicates, ("keep", "drop"))
         if duplicates == "drop" and records != "dynamodb":
-            raise InvalidOption("duplicates='drop' knows records by DynamoDB's event ids: it goes with records='dynamodb'")
+            raise InvalidOption(
+                "duplicates='drop' knows records by DynamoDB's event ids: it goes with records='dynamodb'"
+            )
         arn = _parse_name(name_or_arn)
         # Cross-account reading needs the ARN, emulators need the name: each is called by what was given.
         self._by: dict[str, str] = {"StreamARN": name_or_arn} if arn else {"StreamName": name_or_arn}
@@ -144,9 +146,7 @@ class KinesisStreams:
             response = self._clients.reading.list_shards(**options)
         service_us = service_time_us(response)
         self._look_again(service_us, LOOK_AGAIN_US)
-        return ShardPage(
-            tuple(map(_shard, part(response, "Shards"))), response.get("NextToken") or None, service_us
-        )
+        return ShardPage(tuple(map(_shard, part(response, "Shards"))), response.get("NextToken") or None, service_us)
 
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
@@ -158,7 +158,9 @@ class KinesisStreams:
         if isinstance(position, After | AtNumber):
             number = position.place.text if isinstance(position, After) else position.text
             return ShardIterator(shard_id, _Place(text, number, isinstance(position, After)))
-        return ShardIterator(shard_id, _Place(text, start_us=position.time_us if isinstance(position, AtTime) else None))
+        return ShardIterator(
+            shard_id, _Place(text, start_us=position.time_us if isinstance(position, AtTime) else None)
+        )
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page:
         """One GetRecords call."""
@@ -230,7 +232,9 @@ class KinesisStreams:
             # Kinesis may give empty pages for good, from a place that is as far behind as the retention goes.
             if not is_over and (behind is None or behind * 1000 < self._retention_us):
                 return
-        raise PositionTrimmed(f"{self._where(shard_id)}: record {place.awaited}, from which to go on, is no longer held")
+        raise PositionTrimmed(
+            f"{self._where(shard_id)}: record {place.awaited}, from which to go on, is no longer held"
+        )
 
     def _look_again(self, service_us: int | None, most_us: int) -> None:
         if service_us is None or self._looked_us is None or service_us - self._looked_us < most_us:

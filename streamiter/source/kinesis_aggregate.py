@@ -58,7 +58,9 @@ def _parts(message: bytes) -> list[Part]:
         elif number == 3:
             rows.append(_row(_bytes(value)))
     # The tables may stand behind the records: only now are they whole.
-    return [Part(_at(keys, key), None if hashed is None else _at(hash_keys, hashed), data) for key, hashed, data in rows]
+    return [
+        Part(_at(keys, key), None if hashed is None else _at(hash_keys, hashed), data) for key, hashed, data in rows
+    ]
 
 
 def _row(message: bytes) -> tuple[int, int | None, bytes]:

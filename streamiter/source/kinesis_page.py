@@ -13,7 +13,9 @@ from streamiter.source.dynamodb_page import NOTHING
 from streamiter.source.kinesis_aggregate import MAGIC, take_apart
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
-_MICROSECONDS_FROM = 10**14  # a time since 1970 that is greater counts microseconds: milliseconds would be past the year 5000
+_MICROSECONDS_FROM = (
+    10**14
+)  # a time since 1970 that is greater counts microseconds: milliseconds would be past the year 5000
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):

@@ -30,7 +30,8 @@ def locate(source: str | Source, **given: Any) -> Source:
         ]
         if missing:
             raise InvalidOption(
-                f"a source is a URL ('dynamodb://TABLE', 'kinesis://STREAM'), a table's name, an ARN, or a Source, not a {type(source).__name__}"
+                f"a source is a URL ('dynamodb://TABLE', 'kinesis://STREAM'), a table's name, an ARN, or a Source, "
+                f"not a {type(source).__name__}"
             )
         return source
     if "://" not in source:

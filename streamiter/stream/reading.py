@@ -232,7 +232,7 @@ class Reading:
             self._end_gone(lane, now_us)
 
     def retain(self, retention_us: int) -> None:
-        """How long the service holds records, now. An increase brings nothing back: what was unread then is judged as before."""
+        """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
         self._present_us = retention_us
         self._retention_us = min(self._retention_us, retention_us)
 

@@ -31,7 +31,9 @@ def token_at_latest(
         rank = lineage.rank(shard_id)
         parents = lineage[shard_id].parents
         lanes.append(TokenLane(shard_id, parents, **_rank(rank), time=start_us, opened=service_us))
-    return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), retention=token_retention(retention_us), fresh=not lanes)
+    return Token(
+        VERSION, stream, start=start_us, lanes=tuple(lanes), retention=token_retention(retention_us), fresh=not lanes
+    )
 
 
 def token_retention(retention_us: int) -> int | None:

@@ -434,9 +434,7 @@ class Stream:
     def _move_to_latest(self) -> None:
         """Lists the shards, and waits for it: what is written after this returns is to be seen."""
         rows, service_us = self._driver.list_now()
-        token = token_at_latest(
-            self._source.name, rows, service_us, self._lateness_us, self._source.retention_us
-        )
+        token = token_at_latest(self._source.name, rows, service_us, self._lateness_us, self._source.retention_us)
         self._restart(token)
 
 

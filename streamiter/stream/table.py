@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 Values = Callable[[Sequence[Any]], list[Any]]
 
 
-def records_to_table(
-    records: Sequence[Record], stream: str, record_type: type[Record] = ChangeRecord
-) -> pyarrow.Table:
+def records_to_table(records: Sequence[Record], stream: str, record_type: type[Record] = ChangeRecord) -> pyarrow.Table:
     """The records as columns, in their order. Images are DynamoDB's JSON text, as the service sent it."""
     try:
         import pyarrow as pa

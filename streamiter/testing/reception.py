@@ -17,6 +17,9 @@ from streamiter.testing.control import Control
 from streamiter.testing.day import Day
 from streamiter.testing.faults import Fault, Faults
 from streamiter.testing.iterators import ShardIterator
+from streamiter.testing.kinesis.api import TARGET as KINESIS
+from streamiter.testing.kinesis.api import KinesisApi, own_words, write_page
+from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.rates import Rates
 from streamiter.testing.refusal import Refusal, limit_exceeded, throttled
@@ -46,6 +49,7 @@ class Subject:
     shard_id: str = ""
     iterator: ShardIterator | None = None
     records: int = 0
+    names: tuple[str, ...] = ()  # what its shard goes by, where that is known already
 
 
 class Reception:
@@ -59,6 +63,8 @@ class Reception:
         self.calls = Calls()
         self.lock = threading.RLock()
         self._tables = TableApi(service, knobs)
+        self.kinesis = KinesisService(knobs, service.region, service.account)
+        self._kinesis = KinesisApi(self.kinesis, knobs)
         self._day = Day(service, self._tables, knobs)
         self._control = Control(service, clock, knobs, self.faults)
         self._short_ids = short_ids
@@ -100,6 +106,8 @@ class Reception:
                 outcome = fault.kind if fault is not None else "ok"
                 details["records"] = subject.records
             except Refusal as refusal:
+                if target.startswith(KINESIS):
+                    refusal = own_words(refusal)
                 answer = Answer(refusal.status, protocol.write_refusal(refusal))
                 outcome = refusal.name
             self.calls.add(Call(operation, outcome, now_us / SECOND_US, **details))
@@ -122,10 +130,36 @@ class Reception:
             request = protocol.read(asked, kind)
             subject = _subject(request)
             return (lambda now_us: serve(request, subject, now_us)), subject, self._details(request, subject)
+        if service == KINESIS and self._kinesis.knows(operation):
+            return self._read_kinesis(operation, protocol.parse(body))
         if service == protocol.CONTROL:
             asked = protocol.parse(body)
             return (lambda now_us: self._control.answer(operation, asked, now_us)), Subject(), {}
         raise Refusal("UnknownOperationException", "")
+
+    def _read_kinesis(
+        self, operation: str, asked: dict[str, Any]
+    ) -> tuple[Callable[[int], bytes], Subject, dict[str, Any]]:
+        check("kinesis", operation, asked)
+        stream, shard_id = self._kinesis.subject(operation, asked)
+        subject = Subject(f"kinesis {stream}", shard_id or "", names=self._kinesis.names(stream, shard_id))
+        details = {"table": stream, "limit": asked.get("Limit")}
+        if subject.names:
+            details["shard"] = subject.names[0]
+        if operation == "GetShardIterator":
+            details |= {
+                "iterator_type": asked["ShardIteratorType"],
+                "sequence_number": asked.get("StartingSequenceNumber"),
+                "timestamp": asked.get("Timestamp"),
+            }
+        return (lambda now_us: self._serve_kinesis(operation, asked, subject, now_us)), subject, details
+
+    def _serve_kinesis(self, operation: str, asked: dict[str, Any], subject: Subject, now_us: int) -> bytes:
+        if operation != "GetRecords":
+            return self._kinesis.answer(operation, asked, now_us)
+        page = self._kinesis.page(asked, now_us)
+        subject.records = len(page.records)
+        return write_page(page)
 
     def _details(self, request: protocol.Request, subject: Subject) -> dict[str, Any]:
         details: dict[str, Any] = {"limit": getattr(request, "limit", None)}
@@ -145,8 +179,8 @@ class Reception:
 
     def _names(self, subject: Subject) -> tuple[str, ...]:
         """What a shard goes by: the test's name for it, and its id."""
-        if not subject.shard_id:
-            return ()
+        if subject.names or not subject.shard_id:
+            return subject.names
         stream = self.service.streams.get(subject.stream_arn)
         if stream is not None and subject.shard_id in stream.shards:
             return stream.shards[subject.shard_id].name, subject.shard_id
@@ -158,7 +192,7 @@ class Reception:
         return self.faults.take(operation, shards) or (weather.fault(operation, shards) if weather else None)
 
     def _check_rate(self, operation: str, subject: Subject, now_us: int) -> None:
-        if operation == "DescribeStream":
+        if operation in ("DescribeStream", "ListShards"):
             if not self._rates.allows(operation, subject.stream_arn, self.knobs.describe_rate, now_us):
                 raise throttled()
         elif operation == "GetRecords":

@@ -15,9 +15,9 @@ from streamiter.clock import microseconds
 from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.listing import ListingPage
-from streamiter.testing.records import ViewType, WrittenRecord
+from streamiter.testing.records import ViewType
 from streamiter.testing.refusal import broken_rule, expired, invalid, not_found, trimmed, wrong_value
-from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.shards import Held, SimulatedShard
 from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.streams import SimulatedStream
 
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"\d{21,40}")
 class RecordsPage:
     """A page of GetRecords."""
 
-    records: list[WrittenRecord]
+    records: list[Held]
     next_iterator: str | None
 
 
@@ -187,7 +187,7 @@ class Service:
 
     def _page(self, shard: SimulatedShard, iterator: ShardIterator, limit: int, now_us: int) -> RecordsPage:
         place, empties = iterator.place, iterator.empties
-        records: list[WrittenRecord] = []
+        records: list[Held] = []
         if empties < self._empties_before(shard, place):
             empties += 1
         else:

@@ -81,7 +81,9 @@ def test_fields_that_nobody_knows_are_passed_over():
 def test_the_records_of_an_aggregate_share_its_number_and_its_time():
     packed = pack([("a", b"1"), ("b", b"2", "77"), ("a", b"3")])
     records = read_payloads("S", [Row("1", b"0", "z", 1.0), Row("2", packed, "x", 2.0), Row("3", b"4", "y", 3.0)])
-    told = [(r.sequence_number, r.sub_sequence_number, r.partition_key, r.explicit_hash_key, r.payload) for r in records]
+    told = [
+        (r.sequence_number, r.sub_sequence_number, r.partition_key, r.explicit_hash_key, r.payload) for r in records
+    ]
     assert told == [
         ("1", 0, "z", None, b"0"),
         ("2", 0, "a", None, b"1"),

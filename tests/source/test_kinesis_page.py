@@ -183,7 +183,11 @@ def test_a_record_is_told_by_attributes_and_by_names():
 
 
 def event(created: Any = None, precision: str | None = None, **more: Any) -> bytes:
-    change: dict[str, Any] = {"Keys": {"id": {"S": "a"}}, "NewImage": {"id": {"S": "a"}, "n": {"N": "1"}}, "SizeBytes": 7}
+    change: dict[str, Any] = {
+        "Keys": {"id": {"S": "a"}},
+        "NewImage": {"id": {"S": "a"}, "n": {"N": "1"}},
+        "SizeBytes": 7,
+    }
     if created is not None:
         change["ApproximateCreationDateTime"] = created
     if precision is not None:
