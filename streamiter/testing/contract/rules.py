@@ -68,6 +68,25 @@ def lists_all_shards(rig: Rig) -> None:
     _expect(not listed[rig.shard_id("S2")].closed and not listed[rig.shard_id("S3")].closed, "S2 and S3 are open")
 
 
+@_rule("merges")
+def lists_both_parents(rig: Rig) -> None:
+    """A shard that two others were merged into is listed with both, the one that outlives the other included."""
+    rig.shape("S0 ~ S1; {S0, S1} => S2")
+    listed = {shard.id: shard for shard in _listing(rig)}
+    parents = {rig.shard_id("S0"), rig.shard_id("S1")}
+    _equal(set(listed[rig.shard_id("S2")].parents), parents, "the parents of S2")
+
+
+@_rule()
+def tells_true_children(rig: Rig) -> None:
+    """Where the end of a shard tells of its children, it tells of all of them, with their parents, as listings do."""
+    rig.shape("S0 => {S1, S2}")
+    children = _pages(rig, "S0", Horizon())[-1].children
+    if children:
+        listed = {shard.id: shard.parents for shard in _listing(rig) if rig.shard_id("S0") in shard.parents}
+        _equal({shard.id: shard.parents for shard in children}, listed, "the children of S0")
+
+
 @_rule("end")
 def says_when_the_stream_ended(rig: Rig) -> None:
     """The listing of a disabled stream says that no more will come; that of a living one does not."""
@@ -187,6 +206,21 @@ def opens_at_a_time(rig: Rig) -> None:
         _equal(keys[-(3 - place) :], list("abc")[place:], f"what was created with the record {place} or later")
 
 
+@_rule("put_packed")
+def goes_on_within_a_packed_record(rig: Rig) -> None:
+    """Records that the service holds as one share a number; opened after it, all but the first of them come."""
+    rig.shape("S0")
+    _write(rig, "S0", "a")
+    assert rig.put_packed is not None
+    rig.put_packed("S0", ["b", "c", "d"])
+    _write(rig, "S0", "e")
+    records = _records(rig, "S0", Horizon())
+    _equal([rig.key_of(record) for record in records], list("abcde"), "the records of S0")
+    _equal(len({record.number for record in records[1:4]}), 1, "how many numbers the packed records have")
+    keys, _ = _read(rig, "S0", After(Place(records[1].number, 0)))
+    _equal(keys, list("cde"), "what is after the first of the packed records")
+
+
 # -- what goes wrong
 
 
@@ -201,8 +235,25 @@ def says_what_is_trimmed(rig: Rig) -> None:
     rig.trim("S0")
     _write(rig, "S0", "d")
     _raises(PositionTrimmed, lambda: _read(rig, "S0", After(Place(first.number, 0))))
-    _raises(PositionTrimmed, lambda: rig.source.fetch(early, 10))
+    if not rig.horizon_moves:
+        _raises(PositionTrimmed, lambda: rig.source.fetch(early, 10))
     _equal(_read(rig, "S0", Horizon())[0], ["d"], "the records from the horizon")
+
+
+@_rule("advance")
+def says_that_trimming_overtook_it(rig: Rig) -> None:
+    """An iterator behind a record that was read gives nothing from beyond what was trimmed meanwhile, in silence."""
+    rig.shape("S0")
+    _write(rig, "S0", "abc")
+    assert rig.advance is not None
+    rig.advance((rig.source.retention_us - rig.source.iterator_us // 5) / SECOND_US)
+    page = rig.source.fetch(_at_records(rig, "S0"), 1)
+    first, following = page.records[0], page.next
+    assert following is not None
+    rig.advance(rig.source.iterator_us * 2 / 5 / SECOND_US)
+    _write(rig, "S0", "d")
+    _raises((PositionTrimmed, IteratorExpired), lambda: rig.source.fetch(following, 10))
+    _raises(PositionTrimmed, lambda: _read(rig, "S0", After(Place(first.number, 0))))
 
 
 @_rule()
@@ -265,8 +316,10 @@ def keeps_records_out_of_its_errors(rig: Rig) -> None:
     iterator = rig.source.open_iterator(rig.shard_id("S0"), Horizon())
     assert rig.trim is not None
     assert rig.expire is not None
+    first = _records(rig, "S0", Horizon())[0]
     rig.trim("S0")
-    trimmed = _raises(PositionTrimmed, lambda: rig.source.fetch(iterator, 10))
+    rig.put("S0", _SECRET)
+    trimmed = _raises(PositionTrimmed, lambda: _read(rig, "S0", After(Place(first.number, 0))))
     rig.expire()
     expired = _raises(IteratorExpired, lambda: rig.source.fetch(iterator, 10))
     for error in (trimmed, expired):
@@ -338,12 +391,13 @@ def _write(rig: Rig, name: str, keys: str | list[str]) -> None:
         rig.put(name, key)
 
 
-def _raises(kind: type[SourceError], call: Callable[[], object]) -> SourceError:
+def _raises(kind: type[SourceError] | tuple[type[SourceError], ...], call: Callable[[], object]) -> SourceError:
     try:
         call()
     except kind as error:
         return error
-    raise AssertionError(f"there was no {kind.__name__}")
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    raise AssertionError(f"there was no {' and no '.join(kind.__name__ for kind in kinds)}")
 
 
 def _equal(found: object, expected: object, what: str) -> None:
