@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
+from botocore.exceptions import ClientError
+
 from streamiter.clock import SECOND_US
 from streamiter.errors import (
     InvalidOption,
@@ -340,7 +342,8 @@ def _iterator_type(position: Position) -> dict[str, Any]:
 
 def _told(error: BaseException) -> tuple[str, str]:
     """The service's own code and message behind one of our errors."""
-    told = getattr(error.__cause__, "response", {}).get("Error", {})
+    cause = error.__cause__
+    told = cause.response.get("Error", {}) if isinstance(cause, ClientError) else {}
     return str(told.get("Code", "")), str(told.get("Message", ""))
 
 
