@@ -26,8 +26,8 @@ class Clients:
         self.is_given = client is not None
         if self.is_given and (session is not None or endpoint_url is not None or region is not None):
             raise InvalidOption("pass client=, or session=, endpoint_url= and region=, not both: a client has its own")
-        if self.is_given and not hasattr(client, "get_shard_iterator"):
-            raise InvalidOption(f"client= takes a boto3 client of {service!r}, this one has no get_shard_iterator")
+        if self.is_given and (not hasattr(client, "get_shard_iterator") or _service(client) not in (None, service)):
+            raise InvalidOption(f"client= takes a boto3 client of {service!r}, this one is not")
         check_endpoint(endpoint_url)
         if region is not None and not isinstance(region, str):
             raise InvalidOption(f"region= takes a str such as 'eu-west-1', not a {type(region).__name__}")
@@ -64,3 +64,8 @@ class Clients:
         for client in self._own:
             client.close()
         self._own.clear()
+
+
+def _service(client: Any) -> str | None:
+    """The service that a client is for, where it says so: others' clients may only look like boto3's."""
+    return getattr(getattr(getattr(client, "meta", None), "service_model", None), "service_name", None)

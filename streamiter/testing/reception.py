@@ -107,7 +107,7 @@ class Reception:
                 details["records"] = subject.records
             except Refusal as refusal:
                 if target.startswith(KINESIS):
-                    refusal = own_words(refusal)
+                    refusal = own_words(refusal, operation)
                 answer = Answer(refusal.status, protocol.write_refusal(refusal))
                 outcome = refusal.name
             self.calls.add(Call(operation, outcome, now_us / SECOND_US, **details))

@@ -30,9 +30,12 @@ _OWN_WORDS = {
 }
 
 
-def own_words(refusal: Refusal) -> Refusal:
+def own_words(refusal: Refusal, operation: str) -> Refusal:
     """A refusal as Kinesis names it."""
-    return Refusal(_OWN_WORDS.get(refusal.name, refusal.name), refusal.message, refusal.status, **refusal.more)
+    name = _OWN_WORDS.get(refusal.name, refusal.name)
+    if name == "ExpiredIteratorException" and operation == "ListShards":
+        name = "ExpiredNextTokenException"
+    return Refusal(name, refusal.message, refusal.status, **refusal.more)
 
 
 class KinesisApi:
