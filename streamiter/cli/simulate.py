@@ -24,7 +24,7 @@ from streamiter.testing.tables.engine import Engine
 @click.option("--split-rate", type=float, help="Records a second beyond which a shard splits.  [default: never]")
 @click.option("--limits", is_flag=True, help="Throttle as the service does: 10 DescribeStream, 5 GetRecords a second.")
 @click.option("--misbehave", type=int, metavar="SEED", help="Bad days at random: throttles, faults, lagging listings.")
-@click.option("--region", default="us-east-1", show_default=True)
+@click.option("--region", help="Of all tables.  [default: of the client that makes one]")
 @click.option("--account", default="000000000000", show_default=True)
 @click.option("-v", "--verbose", is_flag=True, help="Print every call.")
 def command(port: int, real_time: bool, speed: float, misbehave: int | None, verbose: bool, **options: Any) -> None:
@@ -64,7 +64,7 @@ def _knobs(shape: str, roll_after: float, split_rate: float | None, limits: bool
 
 def _check_extra() -> None:
     try:
-        Engine("us-east-1", "000000000000")  # loads moto now, not within somebody's first call
+        Engine("000000000000")  # loads moto now, not within somebody's first call
     except MissingExtra as error:
         raise click.ClickException(str(error)) from error
 

@@ -72,7 +72,7 @@ def append(
         old=change.old,
         view=stream.view,
         user_identity=user_identity,
-        region=service.region,
+        region=table.region,
     )
     key, new, old = plain or (plain_image(change.key), _plain(change.new), _plain(change.old))
     record = WrittenRecord(
