@@ -102,7 +102,9 @@ class Server:
             if request is None:
                 return
             if request.method != "POST":
-                connection.sendall(_head(Answer(200, HEALTHY), len(HEALTHY)) + (HEALTHY if request.method == "GET" else b""))
+                connection.sendall(
+                    _head(Answer(200, HEALTHY), len(HEALTHY)) + (HEALTHY if request.method == "GET" else b"")
+                )
                 continue
             region = signed_region(request.headers.get("authorization", ""))
             answer = self._reception.answer(request.headers.get("x-amz-target", ""), request.body, region)

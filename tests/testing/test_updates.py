@@ -68,7 +68,9 @@ def test_nor_within_a_transaction_or_with_a_sort_key(orders):
     names = ("p", "c")
     orders.tables.create_table(
         TableName="pairs",
-        KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=True)],
+        KeySchema=[
+            {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=True)
+        ],
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
         BillingMode="PAY_PER_REQUEST",
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},

@@ -135,7 +135,9 @@ class Engine:
         except Exception as error:
             # A request that moto stumbles over; the service would have found words for it.
             if "Statement" in operation or "TransactStatements" in body:
-                raise invalid(f"Statement wasn't well formed, or moto cannot read it: {type(error).__name__}") from error
+                raise invalid(
+                    f"Statement wasn't well formed, or moto cannot read it: {type(error).__name__}"
+                ) from error
             raise internal(f"{operation}: {type(error).__name__}") from error
         answer: dict[str, Any] = _tidy(result or {})
         return answer
