@@ -30,6 +30,7 @@ FIRST_NUMBER = 100_000_000_000_000_000_000_000  # 24 digits, as the service's mo
 
 ITERATOR_TYPES = ("AFTER_SEQUENCE_NUMBER", "AT_SEQUENCE_NUMBER", "AT_TIMESTAMP", "LATEST", "TRIM_HORIZON")
 _ARN = re.compile(r"arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table/[\w.-]{3,255}/stream/[\w:.-]+")
+_TABLE = re.compile(r"[\w.-]{3,255}", re.ASCII)
 _NUMBER = re.compile(r"\d{21,40}")
 
 
@@ -45,6 +46,8 @@ class Service:
     """All that is true, and what the calls tell of it."""
 
     def __init__(self, knobs: Knobs, region: str | None = None, account: str = ACCOUNT) -> None:
+        if not re.fullmatch(r"\d{12}", account) or (region is not None and not re.fullmatch(r"[\w-]+", region)):
+            raise ValueError(f"an account has 12 digits, a region letters, digits and dashes: {account!r}, {region!r}")
         self.knobs = knobs
         self.region = region  # None: tables are where the clients are that make them
         self.account = account
@@ -61,6 +64,8 @@ class Service:
         """A table, as yet without a stream."""
         if name in self.tables:
             raise ValueError(f"there is a table {name!r} already")
+        if not _TABLE.fullmatch(name):
+            raise ValueError(f"a table's name has 3 to 255 letters, digits and _.-, not {name!r}")
         region = self.region or signed_region or REGION
         arn = f"arn:aws:dynamodb:{region}:{self.account}:table/{name}"
         self.tables[name] = SimulatedTable(name, arn, key_schema, now_us, self._made)
