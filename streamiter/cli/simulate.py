@@ -14,7 +14,6 @@ from streamiter.testing import Knobs, ManualClock, RunningClock, Simulator
 from streamiter.testing.calls import Call
 from streamiter.testing.tables.engine import Engine
 
-
 _MORE_THAN_0 = click.FloatRange(min=0, min_open=True)
 _SECONDS = click.FloatRange(min=0)
 
