@@ -85,6 +85,7 @@ class Driver:
         self.calls: Counter[str] = Counter()
         self.pages = 0
         self.retries = 0
+        self.throttles = 0
         self.is_final = False  # the stream is disabled
         self._source = source
         self._clock = clock
@@ -140,6 +141,8 @@ class Driver:
 
     def turn(self, *, wait: bool) -> bool:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
+        if not wait and not self._callers.has_answers and not self._has_calls_due:
+            return self.is_asking  # as it is between most records
         self.reading.settle()
         for answer in self._callers.answers():
             self._take(answer)
@@ -151,6 +154,11 @@ class Driver:
                 self._take(answer)
             self._ask()
         return self.is_asking
+
+    @property
+    def _has_calls_due(self) -> bool:
+        """Whether a call may be due; that there is room for what it would bring is not looked at."""
+        return self._callers.room > 0 and self.next_due_us <= self.now_us
 
     @property
     def is_asking(self) -> bool:
@@ -327,6 +335,7 @@ class Driver:
         fault.error = error
         fault.times += 1
         self.retries += 1
+        self.throttles += isinstance(error, Throttled)
         first_us, longest_us = FIRST_PAUSE_US, LONGEST_PAUSE_US
         if isinstance(error, Throttled):
             first_us, longest_us = FIRST_THROTTLE_PAUSE_US, LONGEST_THROTTLE_PAUSE_US
