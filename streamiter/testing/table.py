@@ -161,7 +161,7 @@ class Table:
                 self._truth,
                 truth,
                 Spelled(
-                    spelled_image(key_image, typed) or {},
+                    spelled_key,
                     spelled_image(old, typed),
                     spelled_image(new_image, typed),
                     event,
