@@ -71,12 +71,12 @@ class Reception:
         """The answer to one call, of a client in some region."""
         with self.lock:
             now_us = self.now_us
-            self._day.live_until(now_us)
             service, _, operation = target.partition(".")
             desk = self._desks.get(service, self._desks[protocol.STREAMS])
             order, fault = Order(_nobody), None
             outcome: str = "ok"
             try:
+                self._day.live_until(now_us)
                 if service not in self._desks:
                     raise unknown_operation()
                 order = desk.read(operation, body, signed_region)
