@@ -1,4 +1,4 @@
-"""Days of a Kinesis stream that hypothesis made up, splits, merges and packed records in them, through everything down to HTTP."""
+"""Days of a Kinesis stream that hypothesis made up, splits, merges and packed records in them, down to HTTP."""
 
 from __future__ import annotations
 

@@ -282,11 +282,11 @@ def test_a_stream_arn_that_is_not_there(users: Simulator):
     assert "not found" in str(caught.value)
 
 
-def test_what_the_caller_says_goes_before_the_url(served: Simulator):
-    served.shape("S1 ~ S2")
-    write(served, "S1", "S2")
+def test_what_the_caller_says_goes_before_the_url():
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    session = boto3.session.Session(**keys, region_name="us-west-2")
     url = f"dynamodb://users?endpoint_url={quote('http://127.0.0.1:1')}&region=eu-west-1"
-    session = boto3.session.Session(region_name="us-west-2")
-    source = locate(url, endpoint_url=served.endpoint_url, region=None, session=session)
-    assert source.name == served.stream_arn
-    assert locate(served.table_arn, endpoint_url=served.endpoint_url).name == served.stream_arn
+    with Simulator(ids="service") as sim:
+        given = {"endpoint_url": sim.endpoint_url, "session": session}
+        for name in (url, "users", sim.table_arn):
+            assert locate(name, **given, region=None).name == sim.stream_arn

@@ -38,7 +38,8 @@ def told(records: Iterable[PutRecord]) -> list[Told]:
         parts = take_apart(record.payload)
         payloads = [record.payload] if parts is None else [part.payload for part in parts]
         out += [
-            Told(record.shard_id, record.number, sub, payload, record.created_us) for sub, payload in enumerate(payloads)
+            Told(record.shard_id, record.number, sub, payload, record.created_us)
+            for sub, payload in enumerate(payloads)
         ]
     return out
 

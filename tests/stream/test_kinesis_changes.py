@@ -30,7 +30,9 @@ def opened(sim: Simulator, position: Any = "trim_horizon", *, duplicates: Any = 
     return Stream(source, position, clock=sim.clock, **options)
 
 
-def put(sim: Simulator, changes: KinesisHandle, shard: str, key: str, *, at: float = 0, id: int = 0, **more: Any) -> None:
+def put(
+    sim: Simulator, changes: KinesisHandle, shard: str, key: str, *, at: float = 0, id: int = 0, **more: Any
+) -> None:
     """A change that was made so many microseconds from now on."""
     created_us = round(sim.clock.now() * 1e6) + round(at)
     image = {"id": key}

@@ -29,7 +29,9 @@ class Rig:
     throttle: Callable[[], object] | None = None  # the next call is told that it is one too many
     fail: Callable[[], object] | None = None  # the next call meets a fault that passes
     end: Callable[[], object] | None = None  # the stream is disabled
-    put_packed: Callable[[str, list[str]], object] | None = None  # writes one record that holds one for each of these keys
+    put_packed: Callable[[str, list[str]], object] | None = (
+        None  # writes one record that holds one for each of these keys
+    )
     merges: bool | None = None  # True: `shape` makes shards with two parents, too
     horizon_moves: bool = False  # an iterator at a shard's horizon goes on with it, and is not told what was trimmed
 
