@@ -52,7 +52,9 @@ class Orders:
             time.sleep(0.02)
 
     def _status(self) -> str:
-        return str(self.client.describe_stream_summary(StreamName=self.name)["StreamDescriptionSummary"]["StreamStatus"])
+        return str(
+            self.client.describe_stream_summary(StreamName=self.name)["StreamDescriptionSummary"]["StreamStatus"]
+        )
 
     def put(self, count: int) -> None:
         for _ in range(count):
