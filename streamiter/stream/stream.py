@@ -16,7 +16,7 @@ from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, Strea
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane
 from streamiter.position import Place
-from streamiter.record import ChangeRecord, Record
+from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.source.locate import locate
 from streamiter.stream import options
@@ -190,7 +190,7 @@ class Stream:
         stop_before, passed_before = self._stop, set(self._passed_over)
         try:
             records = [record for batch in self._batches(1 << 30, until) for record in batch]
-            return records_to_table(records, self._source.name, getattr(self._source, "record_type", ChangeRecord))
+            return records_to_table(records, self._source.name, getattr(self._source, "record_type", Record))
         except BaseException:
             stop = self._stop
             self._restart(before)
