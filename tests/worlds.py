@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec.structs import astuple
+
 from streamiter.errors import PositionTrimmed, ShardGone, TimeUnsupported
 from streamiter.position import After, AtNumber, AtTime, Horizon, Position
 from streamiter.record import Record
@@ -51,11 +53,7 @@ class Tape:
 class Told(Record):
     """A record as a page tells it, that remembers which one of the world it is."""
 
-    __slots__ = ("index",)
-
-    def __init__(self, shard_id: str, index: int, text: str, created_us: int | None) -> None:
-        super().__init__(shard_id, text, created_us)
-        self.index = index
+    index: int = 0
 
 
 @dataclass(frozen=True)
@@ -242,7 +240,7 @@ class Pages:
         is_closed = shard.is_closed(service_us) and end == len(shard.records)
         count = self._count(shard_id, end - at, is_closed, service_us)
         told = [(index, shard.records[index]) for index in range(at, at + count)]
-        records = [Told(shard_id, index, self.world.text(truth), truth.created_us) for index, truth in told]
+        records = [Told(shard_id, self.world.text(truth), truth.created_us, index=index) for index, truth in told]
         if records:
             self._empties[shard_id] = 0
             self._newest[shard_id] = records[-1].created_us
@@ -433,7 +431,7 @@ class Drive:
         assert isinstance(record, Told)
         self.out.append(
             Out(
-                *(record.shard_id, record.index, record.order_us, tuple(record.rank), tuple(record.place[:2])),
+                *(record.shard_id, record.index, record.order_us, astuple(record.rank), tuple(record.place[:2])),
                 *(record.clock, record.late, record.order_key),
             )
         )

@@ -18,9 +18,11 @@ def main() -> None:
     parser.add_argument("--shards", type=int, action="append", help="a stream of so many shards; may be repeated")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS", help="before each answer leaves")
     parser.add_argument("--rolls", action="store_true", help="the shards will roll: see Service.control")
+    parser.add_argument("--closed", action="store_true", help="the shards take no more records")
     options = parser.parse_args()
 
-    service = Service(Backlog(options.records, options.record_bytes), options.shards or [1], rolls=options.rolls)
+    backlog = Backlog(options.records, options.record_bytes)
+    service = Service(backlog, options.shards or [1], rolls=options.rolls, closed=options.closed)
     service.latency = options.latency
     server = Server(service)
     print(server.port, flush=True)

@@ -42,11 +42,17 @@ class Canned:
 
 @contextmanager
 def canned(
-    records: int, *shards: int, record_bytes: int = 575, latency: float = 0.0, rolls: bool = False
+    records: int,
+    *shards: int,
+    record_bytes: int = 575,
+    latency: float = 0.0,
+    rolls: bool = False,
+    closed: bool = False,
 ) -> Iterator[Canned]:
     """A server with one stream for each number of shards, all over the same backlog."""
     command = [sys.executable, "-m", "benchmarks.canned", "--records", str(records)]
     command += ["--record-bytes", str(record_bytes), "--latency", str(latency), *(["--rolls"] if rolls else [])]
+    command += ["--closed"] if closed else []
     command += [word for count in shards for word in ("--shards", str(count))]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

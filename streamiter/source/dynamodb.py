@@ -118,7 +118,7 @@ class DynamoDBStreams:
             following = response.get("NextShardIterator")
             size_bytes = sum(row.get("dynamodb", {}).get("SizeBytes", 0) + RECORD_BYTES for row in rows)
         return Page(
-            [ChangeRecord(shard_id, envelope) for envelope in envelopes],
+            [ChangeRecord.of(shard_id, envelope) for envelope in envelopes],
             ShardIterator(shard_id, following) if following else None,
             service_time_us(response),
             None,

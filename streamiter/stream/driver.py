@@ -141,6 +141,8 @@ class Driver:
 
     def turn(self, *, wait: bool) -> bool:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
+        if not wait and not self._callers.has_answers and not self._has_calls_due:
+            return self.is_asking  # as it is between most records
         self.reading.settle()
         for answer in self._callers.answers():
             self._take(answer)
@@ -152,6 +154,11 @@ class Driver:
                 self._take(answer)
             self._ask()
         return self.is_asking
+
+    @property
+    def _has_calls_due(self) -> bool:
+        """Whether a call may be due; that there is room for what it would bring is not looked at."""
+        return self._callers.room > 0 and self.next_due_us <= self.now_us
 
     @property
     def is_asking(self) -> bool:

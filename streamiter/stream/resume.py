@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import astuple
+
 from streamiter.clock import floor_second
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane, Merge
@@ -82,7 +84,7 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
         start=base.start,
         lanes=tuple(_entry(lanes[shard_id], lineage[shard_id].parents) for shard_id in sorted({*named, *finished})),
         clock=merge.clock,
-        high=None if high is None else (high[0], *high[1], str(high[2].number), high[2].since),
+        high=None if high is None else (high[0], *astuple(high[1]), str(high[2].number), high[2].since),
         fresh=base.fresh and not len(lineage),
         closed_are_read=base.closed_are_read,
     )
