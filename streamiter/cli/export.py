@@ -99,7 +99,7 @@ class Export:
         self._status = StatusLine()
         self._meter = Meter(self._clock)
         self._records: list[Record] = []
-        self._stream: Stream | None = None
+        self.stream: Stream | None = None
         self._drawn = self._opened = self._moved = self._clock.monotonic()
 
     def run(self) -> None:
@@ -109,7 +109,7 @@ class Export:
         options: dict[str, Any] = {"skips_gaps": self._skips_gaps, "notice": self._notice}
         try:
             with open_stream(self._source, start, on_wait=self._wait, **options) as stream:
-                self._stream = stream
+                self.stream = stream
                 if token is None:
                     self._folder.move(stream.token)  # "latest" is a place in time: a kill from now on does not move it
                 self._read(stream)
@@ -148,18 +148,18 @@ class Export:
         now = self._drawn = self._clock.monotonic()
         if self._until is None and self._records and now - self._opened >= self._part_seconds:
             self._commit()
-        elif not self._records and self._stream is not None and now - self._moved >= MOVE_SECONDS:
+        elif not self._records and self.stream is not None and now - self._moved >= MOVE_SECONDS:
             self._moved = now
-            self._folder.move(self._stream.token)
+            self._folder.move(self.stream.token)
         self._draw()
 
     def _commit(self) -> None:
-        if not self._records or self._stream is None:
+        if not self._records or self.stream is None:
             return
         record_type = getattr(self._source, "record_type", ChangeRecord)
         arn = self._source.name.partition("@")[0]  # a name may also tell when the stream was made
         content = self._write(self._records, arn, record_type)
-        self._folder.commit(content, len(self._records), self._stream.token)
+        self._folder.commit(content, len(self._records), self.stream.token)
         self.written += len(self._records)
         self._records = []
         self._moved = self._clock.monotonic()
@@ -168,7 +168,7 @@ class Export:
         if not self._status.is_shown:
             return
         parts = f"  part {self._folder.state.parts + 1}"
-        if self._until is None and self._stream is not None and max(self._stream.stats.lag.values(), default=0) < 10:
+        if self._until is None and self.stream is not None and max(self.stream.stats.lag.values(), default=0) < 10:
             waiting = f"{self._meter.records:,} records, {len(self._records):,} not yet in a part"
             self._status.draw([Span(f"· {waiting}{parts} · Ctrl-C ends", "dim")])
             return

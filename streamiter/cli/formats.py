@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from streamiter.clock import SECOND_US
 from streamiter.cli.survey import moment
+from streamiter.clock import SECOND_US
 from streamiter.errors import MissingExtra
 from streamiter.record import Record
 from streamiter.stream.table import columns, records_to_table
