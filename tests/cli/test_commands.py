@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,12 +138,11 @@ def test_the_librarys_messages_have_not_moved_away_from_their_translations():
 
     package = Path(sys.modules["streamiter"].__file__ or "").parent
     source = "".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "words.py")
-    joined = (
-        source.replace('"\n            "', "").replace('"\n                f"', "").replace('"\n            f"', "")
-    )
+    joined = re.sub(r'"\s*\n\s*f?"', "", source)  # texts over two lines
     for theirs in _OPTIONS:
-        if not theirs.startswith("; was it saved"):  # it is put together from two
-            assert theirs in joined, theirs
+        # Some are put together: their longest piece of fixed text is looked for.
+        piece = max(re.split(r"[;(]", theirs), key=len).strip()
+        assert piece in joined, theirs
 
 
 # -- times
