@@ -171,12 +171,8 @@ class Examination:
         view, status = stream.get("StreamViewType", "?"), stream.get("StreamStatus", "?")
         if not any(finding.title == "stream" for finding in self.findings):
             mark: Mark = "good" if status == "ENABLED" else "note"
-            self._add(
-                mark,
-                "stream",
-                f"{arn}, {status}",
-                "" if mark == "good" else "it is being switched; look again in a minute",
-            )
+            remedy = "" if mark == "good" else "it is being switched; look again in a minute"
+            self._add(mark, "stream", f"{status}: {arn}", remedy)
         if view == FULL_VIEW:
             self._add("good", "view type", f"{view}: rows before and after each change")
         else:

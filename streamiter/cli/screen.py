@@ -89,8 +89,8 @@ def _short(view: View, shard_id: str) -> str:
 
 def _table(view: View, width: int, rows: int) -> Table:
     """Families, and the shards that are read in each: those farthest behind first where there is no room for all."""
-    table = Table(box=None, width=width, padding=(0, 1), header_style="bold", pad_edge=False)
-    table.add_column("lineage", ratio=1, no_wrap=True, overflow="ellipsis")
+    table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
+    table.add_column("lineage", min_width=min(24, width - 48), no_wrap=True, overflow="ellipsis")
     for name in ("shards", "rate", "records", "lag", "late"):
         table.add_column(name, justify="right", no_wrap=True)
     names = short_names(
