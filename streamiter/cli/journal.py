@@ -6,6 +6,7 @@ lines twice, and skips none.
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable
 from typing import Any, TextIO
 
@@ -73,6 +74,18 @@ class Journal:
             self._saved = self._clock.monotonic()
 
     def settle(self) -> None:
-        """Prints and saves: all is done, or there is a pause."""
+        """Prints and saves: all is done, or there is a pause. A reader that is gone is noticed, though nothing is printed."""
         self.flush()
         self.save()
+        if is_broken_pipe(self._out):
+            raise BrokenPipeError
+
+
+def is_broken_pipe(out: TextIO) -> bool:
+    """Whether nobody reads the other end any more."""
+    try:
+        poll = select.poll()
+        poll.register(out.fileno(), 0)  # errors are told unasked
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError, AttributeError):  # no file, or a system without poll
+        return False
