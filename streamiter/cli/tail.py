@@ -165,7 +165,7 @@ class Tail:
         try:
             fits = self._where is None or self._where(record)
             return fits, self._line(record) if fits else None
-        except (ValueError, TypeError, ArithmeticError, AttributeError, StopIteration) as error:
+        except Exception as error:  # whatever decoding a damaged image raises
             return True, self._unreadable(record, error)
 
     def _next(self, records: Iterator[Any]) -> Record | None:
