@@ -111,7 +111,7 @@ class Tail:
         self._clock = setting().clock
         self._status = StatusLine()
         self._meter = Meter(self._clock)
-        self._journal = Journal(sys.stdout, self._clock, token_file, before_printing=self._status.clear)
+        self._journal = Journal(sys.stdout, self._clock, token_file, self._status)
         painter = painter_for(sys.stdout, color)
         self._line = _json_lines if as_json else _text_lines(painter, self._journal.say, full=full)
         self._unreadable = unreadable_json if as_json else _unreadable_lines(painter)
