@@ -9,8 +9,12 @@ def main() -> None:
     """The console script."""
     try:
         from streamiter.cli.commands import streamiter
+        from streamiter.cli.ending import stop_on_signals
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
         sys.exit(f"streamiter: {error.name} is not installed; to get it: pip install 'streamiter[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    stop_on_signals()
     streamiter()

@@ -12,8 +12,13 @@ from streamiter.source.dynamodb import DynamoDBStreams
 _OPTIONS = ("endpoint_url", "region")
 
 
-def locate(source: str | Source) -> Source:
-    """The source that was meant; one that is a source already stays as it is."""
+def locate(source: str | Source, **given: Any) -> Source:
+    """The source that was meant; one that is a source already stays as it is.
+
+    `given` is what the caller says besides, as the command line does: `session`, `endpoint_url`, `region`. Where the URL
+    says the same, the caller's word goes before it.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
     if not isinstance(source, str):
         missing = [
             name for name in ("list_shards", "open_iterator", "fetch") if not callable(getattr(source, name, None))
@@ -24,12 +29,12 @@ def locate(source: str | Source) -> Source:
             )
         return source
     if "://" not in source:
-        return DynamoDBStreams(source)
+        return DynamoDBStreams(source, **given)
     scheme, _, rest = source.partition("://")
     if scheme.lower() != "dynamodb":
         raise InvalidStream(f"no source is called {scheme!r}: there is dynamodb://TABLE")
     name, options = _parse(rest, scheme)
-    return DynamoDBStreams(name, **options)
+    return DynamoDBStreams(name, **{**options, **given})
 
 
 def _parse(rest: str, scheme: str) -> tuple[str, dict[str, Any]]:

@@ -85,6 +85,7 @@ class Driver:
         self.calls: Counter[str] = Counter()
         self.pages = 0
         self.retries = 0
+        self.throttles = 0
         self.is_final = False  # the stream is disabled
         self._source = source
         self._clock = clock
@@ -334,6 +335,7 @@ class Driver:
         fault.error = error
         fault.times += 1
         self.retries += 1
+        self.throttles += isinstance(error, Throttled)
         first_us, longest_us = FIRST_PAUSE_US, LONGEST_PAUSE_US
         if isinstance(error, Throttled):
             first_us, longest_us = FIRST_THROTTLE_PAUSE_US, LONGEST_THROTTLE_PAUSE_US

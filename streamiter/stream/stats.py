@@ -17,6 +17,7 @@ class Stats:
     gone: int  # listed shards that the service had removed, of which nothing had been read
     poison: int  # records that the model refused and that were skipped
     retries: int  # calls that failed and were made again
+    throttles: int  # of these, how many the service refused because it was asked too often
     held_by: str | None  # the shard that records wait for, or "listing"
     lag: dict[str, float]  # seconds between the service's clock and the last record returned, a shard; 0 at its tip
     waiting: int  # records fetched and not yet returned

@@ -13,15 +13,16 @@ import arrow
 
 from streamiter.clock import SECOND_US, Clock, SystemClock, microseconds
 from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError, TransientError
+from streamiter.lineage import Lineage
 from streamiter.merge import Lane
 from streamiter.record import ChangeRecord, Record
 from streamiter.source.base import Source
 from streamiter.source.locate import locate
 from streamiter.stream import options
 from streamiter.stream.driver import Driver
-from streamiter.stream.mark import Mark
+from streamiter.stream.ending import Ending
 from streamiter.stream.model import model_converter, model_name
-from streamiter.stream.position import parse_position
+from streamiter.stream.position import parse_end, parse_position
 from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_latest, token_at_start
 from streamiter.stream.stats import Stats
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamiter.stream")
 
 Start = str | dict[str, Any] | datetime | arrow.Arrow
+Until = str | datetime | arrow.Arrow | None
 
 
 RUN = 512  # so many records come out before answers are looked at again
@@ -124,45 +126,57 @@ class Stream:
             raise StreamiterError("this stream is closed; make a new one from its token to read on")
         return self._next()
 
-    def _next(self) -> Record | None:
+    def _next(self, ending: Ending | None = None) -> Record | None:
         driver = self._driver
         driver.turn(wait=False)
         while True:
-            record = self._take()
+            record = self._take(ending)
             if record is not None:
                 return record
             if driver.turn(wait=False):
-                record = self._take()
+                record = self._take(ending)
                 if record is not None:
                     return record
+            if ending is not None and ending.stands_before(driver.reading.peek()):
+                return None
             if self._stands_at_gap():
                 continue
             driver.raise_fault()
             if not driver.is_asking:
-                return self._take()
+                return self._take(ending)
             driver.turn(wait=True)
 
-    def follow(self) -> Iterator[Any]:
-        """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained."""
+    def follow(self, until: Until = None) -> Iterator[Any]:
+        """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained.
+
+        With `until` it ends before: "caught_up" when all was returned that the service held as it began, a time when all
+        was returned whose order time is before it. The token then stands before the first record that is not.
+        """
+        end = parse_end(until)
+        self._ready = _NOTHING  # what was sorted already may go beyond the end
+        return self._follow(end)
+
+    def _follow(self, end: int | str | None) -> Iterator[Any]:
+        ending = self._ending(end)
         while not self._is_closed:
-            record = next(self._ready, None) or self._next()
+            record = next(self._ready, None) or self._next(ending)
             if record is not None:
                 yield record
-            elif self.ended:
+            elif self.ended or self._is_over(ending):
                 return
             else:
                 self._sleep()
 
-    def batches(self, size: int, until: str | None = None) -> Iterator[Batch]:
+    def batches(self, size: int, until: Until = None) -> Iterator[Batch]:
         """Lists of up to `size` records, each with `batch.token`, the token after its last record.
 
-        With `until="caught_up"` it ends when all was returned that the service held when the call began; without, it
-        goes on like `follow`, and gives what there is rather than wait for a full batch. An error comes after the batch
-        of what precedes it.
+        With `until` ("caught_up", or a time) it ends as `follow` does; without, it goes on like `follow`, and gives what
+        there is rather than wait for a full batch. An error comes after the batch of what precedes it.
         """
         options.check_count("size", size)
-        options.check_choice("until", until, (None, "caught_up"))
-        return self._batches(size, until)
+        end = parse_end(until)
+        self._ready = _NOTHING
+        return self._batches(size, end)
 
     def to_arrow(self, until: str = "caught_up") -> pyarrow.Table:
         """All that the service held when the call began, as a pyarrow.Table, in order. The token moves when it returns."""
@@ -221,6 +235,12 @@ class Stream:
             self._driver.heartbeat()
 
     @property
+    def lineage(self) -> Lineage:
+        """The shards known so far, as they were listed; a value of its own."""
+        known = self._driver.reading.lineage
+        return Lineage(known[shard_id] for shard_id in known)
+
+    @property
     def ended(self) -> bool:
         """Whether the stream is disabled and drained: `next` gives None for good."""
         self._driver.reading.settle()
@@ -241,6 +261,7 @@ class Stream:
             gone=self._totals["gone"] + reading.gone,
             poison=self._totals["poison"],
             retries=driver.retries,
+            throttles=driver.throttles,
             held_by=reading.held_by,
             lag={lane.shard_id: _lag_seconds(lane, reading.service_us) for lane in lanes},
             waiting=sum(map(len, lanes)),
@@ -280,11 +301,12 @@ class Stream:
                 self._clock.sleep(pause)
                 pause = min(2 * pause, 2.0)
 
-    def _take(self) -> Record | None:
+    def _take(self, ending: Ending | None = None) -> Record | None:
         """The next record that can come out, if there is one; those right behind it are then ready for `__next__`."""
         reading = self._driver.reading
         self._ready = _NOTHING
-        if self._convert is None and not self._passed_over:
+        is_bounded = ending is not None and ending.before_us is not None
+        if self._convert is None and not self._passed_over and not is_bounded:
             ready = islice(reading.records(), RUN)
             for first in ready:
                 self._stop = None
@@ -292,6 +314,8 @@ class Stream:
                 return first
             return None
         while (record := reading.peek()) is not None:
+            if ending is not None and ending.stands_before(record):
+                return None
             if _identity(record) in self._passed_over:
                 self._passed_over.discard(_identity(record))
                 reading.pop()
@@ -324,15 +348,15 @@ class Stream:
         reading.skip_gap(self._driver.now_us)
         return True
 
-    def _batches(self, size: int, until: str | None) -> Generator[Batch, None, None]:
-        mark = None if until is None else self._driver.reading.mark(self._driver.now_us)
+    def _batches(self, size: int, end: int | str | None) -> Generator[Batch, None, None]:
+        ending = self._ending(end)
         is_done = False
         while not (is_done or self._is_closed):
             before = self._driver.reading.token()
             records: list[Record] = []
             error: Exception | None = None
             try:
-                is_done = self._fill(records, size, mark)
+                is_done = self._fill(records, size, ending)
             except Exception as caught:
                 error = caught  # It comes after the records before it.
             except BaseException:
@@ -343,25 +367,32 @@ class Stream:
             if error is not None:
                 raise error
 
-    def _fill(self, records: list[Record], size: int, mark: Mark | None) -> bool:
+    def _fill(self, records: list[Record], size: int, ending: Ending | None) -> bool:
         """Fills a batch; gives whether it is the last one."""
         while len(records) < size and not self._is_closed:
             records += islice(self._ready, size - len(records))
             if len(records) == size:
                 break
-            record = self._next()
+            record = self._next(ending)
             if record is not None:
                 records.append(record)
-            elif self.ended or self._is_past(mark):
+            elif self.ended or self._is_over(ending):
                 return True
-            elif records and mark is None:
+            elif records and (ending is None or ending.mark is None):
                 return False
             else:
                 self._sleep()
         return False
 
-    def _is_past(self, mark: Mark | None) -> bool:
-        return mark is not None and self._driver.reading.is_past(mark)
+    def _ending(self, end: int | str | None) -> Ending | None:
+        if end is None:
+            return None
+        if isinstance(end, int):
+            return Ending(end, None)
+        return Ending(None, self._driver.reading.mark(self._driver.now_us))
+
+    def _is_over(self, ending: Ending | None) -> bool:
+        return ending is not None and ending.is_over(self._driver.reading, self._driver.now_us, self._lateness_us)
 
     def _sleep(self) -> None:
         pause_us = self._driver.next_due_us - self._driver.now_us
