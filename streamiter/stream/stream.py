@@ -481,5 +481,7 @@ def _identity(record: Record) -> tuple[str, str]:
 def _lag_seconds(lane: Lane, service_us: int | None) -> float:
     if service_us is None or (lane.is_at_tip and not len(lane)):
         return 0.0
-    since_us = lane.emitted_us if lane.emitted_us is not None else lane.opened_us
+    since_us = lane.emitted_us
+    if since_us is None:
+        since_us = lane.times[lane.head] if len(lane) else lane.opened_us
     return 0.0 if since_us is None else max(0.0, (service_us - since_us) / SECOND_US)

@@ -1,0 +1,81 @@
+"""What the site needs beyond MkDocs: files from outside docs/, the pages that are made anew at each build, and a check.
+
+MkDocs calls the functions by their names; `mkdocs.yml` names this file.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT))  # so that the build needs no install
+
+OUTSIDE = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<up>(?:\.\./)+)(?P<path>[^)#]+)(?:#[^)]*)?\)")
+NO_RUN = re.compile(r"^([ \t]*`{3,}\w+)[ \t]+no-run\b.*$", re.MULTILINE)
+FETCHED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//|<link\b[^>]*\bhref=["']?(?:https?:)?//""")
+DECISION = re.compile(r"#\s*(?P<title>.+)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds the list of decisions, and the pictures that lie outside docs/."""
+    files.append(File.generated(config, "decisions/index.md", content="\n".join(_decisions())))
+    for page in list(files.documentation_pages()):
+        for path in _pictures_outside(page, config):
+            files.append(File.generated(config, f"outside/{path.as_posix()}", abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links out of docs/ become names of files, since the site has them not; notes for the tests go."""
+
+    def replace(link: re.Match[str]) -> str:
+        path = _outside(page.file, link)
+        if path is None:
+            return link[0]
+        if link["mark"]:
+            up = "../" * page.file.src_uri.count("/")
+            return f"![{link['text']}]({up}outside/{path.as_posix()})"
+        if not (ROOT / path).exists():
+            raise PluginError(f"{page.file.src_uri}: there is no {path}")
+        return f"`{path.as_posix()}`" if link["text"].endswith(path.name) else f"{link['text']} (`{path.as_posix()}`)"
+
+    return NO_RUN.sub(r"\1", OUTSIDE.sub(replace, markdown))
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Refuses a page that would fetch something from elsewhere: the site is to work without the internet."""
+    found = FETCHED.search(output)
+    if found:
+        raise PluginError(f"{page.file.src_uri} would fetch from elsewhere: {found[0]}")
+    return output
+
+
+def _outside(file: File, link: re.Match[str]) -> Path | None:
+    """Where in the repository a link leads, if that is outside docs/."""
+    steps = Path("docs", file.src_uri).parent.parts
+    ups = link["up"].count("../")
+    return Path(link["path"]) if ups == len(steps) else None
+
+
+def _pictures_outside(page: File, config: Any) -> Iterator[Path]:
+    if page.abs_src_path is None:
+        return
+    for link in OUTSIDE.finditer(Path(page.abs_src_path).read_text("utf-8")):
+        path = _outside(page, link)
+        if link["mark"] and path is not None:
+            yield path
+
+
+def _decisions() -> Iterator[str]:
+    yield "# Decisions\n\nA page each: what we faced, what we chose, what we gave up.\n"
+    for path in sorted((ROOT / "docs/decisions").glob("[0-9]*.md")):
+        heading = DECISION.match(path.read_text("utf-8"))
+        assert heading is not None, f"{path} has no heading"
+        yield f"- [{heading['title']}]({path.name})"
