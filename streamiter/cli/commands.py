@@ -17,6 +17,9 @@ from streamiter.cli.setting import Setting
 # comes without loading them all.
 COMMANDS = {
     "tail": "Print a stream's records in order, as they come.",
+    "shards": "Show a stream's shards as a tree, or as a picture over time.",
+    "export": "Write a stream's records to files, each exactly once.",
+    "doctor": "Look at credentials, permissions, stream and clock; say what to mend.",
     "simulate": "Run a simulated DynamoDB, with streams that split, roll and have bad days.",
 }
 

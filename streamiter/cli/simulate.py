@@ -38,7 +38,7 @@ EXAMPLES = (
     "--orders", is_flag=False, flag_value=1.0, type=click.FloatRange(min=0, min_open=True), metavar="RATE",
     help="With a table `orders`: two hours of changes, then RATE a second.  [default rate: 1]",
 )  # fmt: skip
-@click.option("--region", default="us-east-1", show_default=True)
+@click.option("--region", help="Of all tables.  [default: of the client that makes one]")
 @click.option("--account", default="000000000000", show_default=True)
 @click.option("-v", "--verbose", is_flag=True, help="Print every call.")
 def command(
@@ -105,7 +105,7 @@ def _knobs(shape: str, roll_after: float, split_rate: float | None, limits: bool
 
 def _check_extra() -> None:
     try:
-        Engine("us-east-1", "000000000000")  # loads moto now, not within somebody's first call
+        Engine("000000000000")  # loads moto now, not within somebody's first call
     except MissingExtra as error:
         raise click.ClickException(str(error)) from error
 

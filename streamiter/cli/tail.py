@@ -197,7 +197,7 @@ class Tail:
         if not (stats.waiting and stats.held_by):
             self._held_since = self._clock.monotonic()
         elif self._clock.monotonic() - self._held_since > HELD_SECONDS:
-            return [Span(f"· {stats.waiting} records wait for shard {stats.held_by}, which does not answer", "note")]
+            return [Span(f"· {stats.waiting} records are held back by {stats.held_by}", "note")]
         shards = f"{stats.open_shards} shard{'' if stats.open_shards == 1 else 's'}"
         return [Span(f"· {self._quiet()} · {shards} · Ctrl-C ends", "dim")]
 

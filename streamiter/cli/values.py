@@ -52,7 +52,7 @@ def key_of(record: Record) -> dict[str, Any]:
 
 def payload_of(record: Record) -> Any:
     """What a record without images carries; None where it is one of a table."""
-    return None if isinstance(record, ChangeRecord) else getattr(record, "data", None)
+    return None if isinstance(record, ChangeRecord) else getattr(record, "payload", None)
 
 
 def event_of(record: Record) -> str:
@@ -79,7 +79,7 @@ def to_json(record: Record) -> str:
         if record.user_identity:
             told["user_identity"] = record.user_identity
     else:
-        told |= {"data": payload_of(record)}
+        told |= {"payload": payload_of(record)}
     created = record.created_at
     told |= {
         "created_at": None if created is None else created.format("YYYY-MM-DDTHH:mm:ss[Z]"),

@@ -52,6 +52,7 @@ class DynamoDBStreams:
         if not isinstance(table_or_arn, str):
             raise InvalidOption(f"a table is named by a str (name or ARN), not by a {type(table_or_arn).__name__}")
         self._table, self._arn = _parse_name(table_or_arn)
+        self._is_by_arn = self._arn is not None
         if client is not None and (session is not None or endpoint_url is not None or region is not None):
             raise InvalidOption("pass client=, or session=, endpoint_url= and region=, not both: a client has its own")
         if client is not None and not hasattr(client, "get_shard_iterator"):
@@ -134,6 +135,28 @@ class DynamoDBStreams:
             client.close()
         self._own.clear()
 
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        assert self._table is not None
+        return self._table
+
+    @property
+    def is_by_arn(self) -> bool:
+        """Whether a stream was named, rather than a table."""
+        return self._is_by_arn
+
+    @property
+    def session(self) -> Any:
+        """The boto3 session that clients are made from; None where a client was passed in."""
+        if self._session is None and (self._made is None or self._own):
+            self._session = boto3.session.Session()
+        return self._session
+
+    def make_client(self, service: str) -> Any:
+        """A boto3 client of another service ("dynamodb"), reached as this one is; it is closed with the source."""
+        return self._make(service)
+
     # -- finding the stream
 
     @property
@@ -146,7 +169,7 @@ class DynamoDBStreams:
     def _make(self, service: str) -> Any:
         with our_words("dynamodb:*", repr(self)):
             try:
-                session: Any = self._session or boto3.session.Session()
+                session: Any = self.session or boto3.session.Session()
                 # The table is looked up before there is a Stream to ask again: there botocore does.
                 config = client_config(_CONNECTIONS, attempts=1 if service == "dynamodbstreams" else 6)
                 client = session.client(service, config=config, **self._options)

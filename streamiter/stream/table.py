@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,33 +15,63 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def records_to_table(records: Sequence[Record], stream: str) -> pyarrow.Table:
+Values = Callable[[Sequence[Any]], list[Any]]
+
+
+def records_to_table(records: Sequence[Record], stream: str, record_type: type[Record] = ChangeRecord) -> pyarrow.Table:
     """The records as columns, in their order. Images are DynamoDB's JSON text, as the service sent it."""
     try:
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtra("pyarrow", "arrow") from error
-    changes = [record if isinstance(record, ChangeRecord) else None for record in records]
-    images = list(
-        zip(*((None, None, None) if change is None else change.raw_images for change in changes), strict=True)
-    )
-    keys, new, old = images or ((), (), ())
-    columns: dict[str, tuple[list[Any], Any]] = {
-        "event_id": ([change and change.event_id for change in changes], pa.string()),
-        "event_name": ([change and change.event_name for change in changes], pa.string()),
-        "stream_arn": ([stream] * len(records), pa.string()),
-        "shard_id": ([record.shard_id for record in records], pa.string()),
-        "sequence_number": ([record.sequence_number for record in records], pa.string()),
-        "order_key": ([record.order_key for record in records], pa.string()),
-        "created_at": ([record.created_us for record in records], pa.timestamp("us", tz="UTC")),
-        "keys": (_texts(keys), pa.string()),
-        "new_image": (_texts(new), pa.string()),
-        "old_image": (_texts(old), pa.string()),
-        "size_bytes": ([change and change.size_bytes for change in changes], pa.int64()),
-        "user_identity": (_texts([change and change.user_identity for change in changes]), pa.string()),
-    }
-    schema = pa.schema([(name, kind) for name, (_, kind) in columns.items()])
-    return pa.table([pa.array(values, kind) for values, kind in columns.values()], schema=schema)
+    types = {"text": pa.string(), "time": pa.timestamp("us", tz="UTC"), "int": pa.int64(), "bytes": pa.binary()}
+    told = columns(record_type)
+    schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
+    arrays = [
+        pa.array([stream] * len(records) if values is None else values(records), types[kind])
+        for _, kind, values in told
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
+    """The columns of a kind of records: name; "text", "time", "int" or "bytes"; how to find the values.
+
+    None stands for the stream's ARN.
+    """
+    if not issubclass(record_type, ChangeRecord):
+        return list(_COMMON)
+    return [
+        ("event_id", "text", _of(ChangeRecord, "event_id")),
+        ("event_name", "text", _of(ChangeRecord, "event_name")),
+        *_COMMON,
+        ("keys", "text", _images(0)),
+        ("new_image", "text", _images(1)),
+        ("old_image", "text", _images(2)),
+        ("size_bytes", "int", _of(ChangeRecord, "size_bytes")),
+        ("user_identity", "text", lambda records: _texts(_of(ChangeRecord, "user_identity")(records))),
+    ]
+
+
+def _of(kind: type[Record], name: str) -> Values:
+    """An attribute of the records of this kind; None for any other."""
+    return lambda records: [getattr(record, name) if isinstance(record, kind) else None for record in records]
+
+
+def _images(place: int) -> Values:
+    def texts(records: Sequence[Any]) -> list[Any]:
+        return _texts([record.raw_images[place] if isinstance(record, ChangeRecord) else None for record in records])
+
+    return texts
+
+
+_COMMON: tuple[tuple[str, str, Values | None], ...] = (
+    ("stream_arn", "text", None),
+    ("shard_id", "text", _of(Record, "shard_id")),
+    ("sequence_number", "text", _of(Record, "sequence_number")),
+    ("order_key", "text", _of(Record, "order_key")),
+    ("created_at", "time", _of(Record, "created_us")),
+)
 
 
 def _texts(images: Sequence[Any]) -> list[Any]:

@@ -81,8 +81,8 @@ class Reception:
         with self.lock:
             self._day.live_until(self.now_us)
 
-    def answer(self, target: str, body: bytes) -> Answer:
-        """The answer to one call."""
+    def answer(self, target: str, body: bytes, signed_region: str | None = None) -> Answer:
+        """The answer to one call, of a client in some region."""
         with self.lock:
             now_us = self.now_us
             self._day.live_until(now_us)
@@ -91,7 +91,7 @@ class Reception:
             fault: Fault | None = None
             outcome: str
             try:
-                serve, subject, details = self._read(target, body)
+                serve, subject, details = self._read(target, body, signed_region)
                 fault = None if target.startswith(protocol.CONTROL) else self._fault(operation, self._names(subject))
                 if fault is not None:
                     fault.refuse()
@@ -107,14 +107,16 @@ class Reception:
 
     # -- reading
 
-    def _read(self, target: str, body: bytes) -> tuple[Callable[[int], bytes], Subject, dict[str, Any]]:
+    def _read(
+        self, target: str, body: bytes, region: str | None
+    ) -> tuple[Callable[[int], bytes], Subject, dict[str, Any]]:
         """How to serve a call, what it is about, and what to note of it; a refusal when its form is wrong."""
         service, _, operation = target.partition(".")
         if service == protocol.TABLES and self._tables.knows(operation):
             asked = protocol.parse(body)
             check("dynamodb", operation, asked)
             details = {"table": _table_name(asked), "limit": asked.get("Limit")}
-            return (lambda now_us: self._tables.answer(operation, asked, now_us)), Subject(), details
+            return (lambda now_us: self._tables.answer(operation, asked, now_us, region)), Subject(), details
         if service == protocol.STREAMS and operation in self._operations:
             kind, serve = self._operations[operation]
             asked = protocol.parse(body)

@@ -44,9 +44,9 @@ class RecordsPage:
 class Service:
     """All that is true, and what the calls tell of it."""
 
-    def __init__(self, knobs: Knobs, region: str = REGION, account: str = ACCOUNT) -> None:
+    def __init__(self, knobs: Knobs, region: str | None = None, account: str = ACCOUNT) -> None:
         self.knobs = knobs
-        self.region = region
+        self.region = region  # None: tables are where the clients are that make them
         self.account = account
         self.tables: dict[str, SimulatedTable] = {}
         self.streams: dict[str, SimulatedStream] = {}  # all that were ever enabled, by ARN
@@ -55,11 +55,14 @@ class Service:
 
     # -- the truth
 
-    def create_table(self, name: str, key_schema: list[dict[str, str]], now_us: int) -> SimulatedTable:
+    def create_table(
+        self, name: str, key_schema: list[dict[str, str]], now_us: int, signed_region: str | None = None
+    ) -> SimulatedTable:
         """A table, as yet without a stream."""
         if name in self.tables:
             raise ValueError(f"there is a table {name!r} already")
-        arn = f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
+        region = self.region or signed_region or REGION
+        arn = f"arn:aws:dynamodb:{region}:{self.account}:table/{name}"
         self.tables[name] = SimulatedTable(name, arn, key_schema, now_us, self._made)
         self._made += 1
         return self.tables[name]

@@ -20,7 +20,7 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import ViewType
 from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import ACCOUNT, REGION, Service
+from streamiter.testing.service import ACCOUNT, Service
 from streamiter.testing.simulated_table import nobodys_table
 from streamiter.testing.table import Table
 from streamiter.testing.weather import Chances, Weather
@@ -34,6 +34,7 @@ class Simulator(Table):
 
     Ids: "given" serves the names of `shape` as shard ids, which are shorter than boto3 lets pass unless its client is made
     with parameter_validation=False (as `client` does); "service" gives each name an id in the service's form.
+    Region: that of the client that makes a table, unless one is given.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Simulator(Table):
         clock: ManualClock | None = None,
         knobs: Knobs | None = None,
         ids: Literal["given", "service"] = "given",
-        region: str = REGION,
+        region: str | None = None,
         account: str = ACCOUNT,
         port: int = 0,
     ) -> None:

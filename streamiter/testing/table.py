@@ -166,7 +166,6 @@ class Table:
             created_us = _created_us(created, now_us + self._reception.knobs.created_shift_us(truth.name, truth.end))
             identity = TTL_IDENTITY if user_identity is True else user_identity or None
             return append(
-                self._reception.service,
                 self._truth,
                 truth,
                 Written(_typed(key_image, typed) or {}, _typed(old, typed), _typed(new_image, typed), event),
