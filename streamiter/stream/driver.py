@@ -117,7 +117,8 @@ class Driver:
         self._is_page_asked = False
         self._list_again_us = 0
         self._broken_listings = 0
-        self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second)))
+        # One less than the service allows: a call that was under way for long counts there when it arrives.
+        self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second) - 1))
         self._record_bytes = GUESSED_RECORD_BYTES
 
     @property
