@@ -19,20 +19,34 @@ sys.path.insert(0, str(ROOT))  # so that the build needs no install
 
 OUTSIDE = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<up>(?:\.\./)+)(?P<path>[^)#]+)(?:#[^)]*)?\)")
 NO_RUN = re.compile(r"^([ \t]*`{3,}\w+)[ \t]+no-run\b.*$", re.MULTILINE)
-FETCHED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//|<link\b[^>]*\bhref=["']?(?:https?:)?//""")
+FETCHED = re.compile(r"""<(?:(?:script|img|iframe|source)\b[^>]*\bsrc|link\b[^>]*\bhref)=["']?(?:https?:)?//""")
 DECISION = re.compile(r"#\s*(?P<title>.+)")
+
+
+# Pages that another part of the work brings; the navigation has their places already.
+AWAITED = {"spark.md", "sources.md"}
+
+
+def on_config(config: Any) -> Any:
+    """Leaves out of the navigation what is awaited and not there yet."""
+    for section in config.nav:
+        for pages in section.values():
+            if isinstance(pages, list):
+                pages[:] = [page for page in pages if isinstance(page, str) or not _is_missing(*page.values())]
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds the list of decisions, and the pictures that lie outside docs/."""
     files.append(File.generated(config, "decisions/index.md", content="\n".join(_decisions())))
+    files.append(File.generated(config, "reference/command-line.md", content="\n".join(_commands())))
     for page in list(files.documentation_pages()):
-        for path in _pictures_outside(page, config):
+        for path in _pictures_outside(page):
             files.append(File.generated(config, f"outside/{path.as_posix()}", abs_src_path=str(ROOT / path)))
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links out of docs/ become names of files, since the site has them not; notes for the tests go."""
 
     def replace(link: re.Match[str]) -> str:
@@ -49,12 +63,16 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return NO_RUN.sub(r"\1", OUTSIDE.sub(replace, markdown))
 
 
-def on_post_page(output: str, page: Any, config: Any) -> str:
+def on_post_page(output: str, page: Any, **_: Any) -> str:
     """Refuses a page that would fetch something from elsewhere: the site is to work without the internet."""
     found = FETCHED.search(output)
     if found:
         raise PluginError(f"{page.file.src_uri} would fetch from elsewhere: {found[0]}")
     return output
+
+
+def _is_missing(page: str) -> bool:
+    return page in AWAITED and not (ROOT / "docs" / page).exists()
 
 
 def _outside(file: File, link: re.Match[str]) -> Path | None:
@@ -64,13 +82,27 @@ def _outside(file: File, link: re.Match[str]) -> Path | None:
     return Path(link["path"]) if ups == len(steps) else None
 
 
-def _pictures_outside(page: File, config: Any) -> Iterator[Path]:
+def _pictures_outside(page: File) -> Iterator[Path]:
     if page.abs_src_path is None:
         return
     for link in OUTSIDE.finditer(Path(page.abs_src_path).read_text("utf-8")):
         path = _outside(page, link)
         if link["mark"] and path is not None:
             yield path
+
+
+def _commands() -> Iterator[str]:
+    """Each command with what its --help says."""
+    from streamiter.cli.commands import streamiter
+
+    yield "# Command line\n\nWhat each command says with `--help`; [how to use them](../howto/command-line.md).\n"
+    context = streamiter.make_context("streamiter", [], resilient_parsing=True)
+    commands = {name: streamiter.get_command(context, name) for name in streamiter.list_commands(context)}
+    yield f"```text\n{context.get_help()}\n```\n"
+    for name, command in commands.items():
+        if command is not None and not command.hidden:
+            inner = command.make_context(name, [], parent=context, resilient_parsing=True)
+            yield f"## streamiter {name}\n\n```text\n{inner.get_help()}\n```\n"
 
 
 def _decisions() -> Iterator[str]:
