@@ -20,6 +20,8 @@ sys.path.insert(0, str(ROOT))  # so that the build needs no install
 OUTSIDE = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<up>(?:\.\./)+)(?P<path>[^)#]+)(?:#[^)]*)?\)")
 NO_RUN = re.compile(r"^([ \t]*`{3,}\w+)[ \t]+no-run\b.*$", re.MULTILINE)
 FETCHED = re.compile(r"""<(?:(?:script|img|iframe|source)\b[^>]*\bsrc|link\b[^>]*\bhref)=["']?(?:https?:)?//""")
+FIELDS = re.compile(r"<!-- fields: (\w+) -->")
+FIELD = re.compile(r"    (?P<name>\w+): (?P<type>[^#=]+?)(?: = [^#]+?)?(?:  # (?P<comment>.*))?")
 DECISION = re.compile(r"#\s*(?P<title>.+)")
 
 
@@ -60,6 +62,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             raise PluginError(f"{page.file.src_uri}: there is no {path}")
         return f"`{path.as_posix()}`" if link["text"].endswith(path.name) else f"{link['text']} (`{path.as_posix()}`)"
 
+    markdown = FIELDS.sub(lambda mark: "\n".join(_fields(mark[1])), markdown)
     return NO_RUN.sub(r"\1", OUTSIDE.sub(replace, markdown))
 
 
@@ -89,6 +92,25 @@ def _pictures_outside(page: File) -> Iterator[Path]:
         path = _outside(page, link)
         if link["mark"] and path is not None:
             yield path
+
+
+def _fields(name: str) -> Iterator[str]:
+    """The fields of a dataclass, with the comments beside or above them, as a table."""
+    import inspect
+
+    import streamiter
+
+    kind = getattr(streamiter, name)
+    yield "| Field | Type | |\n|---|---|---|"
+    above: list[str] = []
+    for line in inspect.getsource(kind).splitlines():
+        field = FIELD.fullmatch(line)
+        if line.startswith("    # "):
+            above.append(line[6:])
+        elif field is not None:
+            told = field["comment"] or " ".join(above)
+            yield f"| `{field['name']}` | `{field['type']}` | {told} |"
+            above = []
 
 
 def _commands() -> Iterator[str]:
