@@ -171,12 +171,8 @@ class Examination:
         view, status = stream.get("StreamViewType", "?"), stream.get("StreamStatus", "?")
         if not any(finding.title == "stream" for finding in self.findings):
             mark: Mark = "good" if status == "ENABLED" else "note"
-            self._add(
-                mark,
-                "stream",
-                f"{arn}, {status}",
-                "" if mark == "good" else "it is being switched; look again in a minute",
-            )
+            remedy = "" if mark == "good" else "it is being switched; look again in a minute"
+            self._add(mark, "stream", f"{status}: {arn}", remedy)
         if view == FULL_VIEW:
             self._add("good", "view type", f"{view}: rows before and after each change")
         else:
@@ -252,29 +248,38 @@ class Examination:
         )  # fmt: skip
 
     def _place(self) -> None:
+        assert self._token is not None
         token = parse_position(self._token, self._source.name)
         assert isinstance(token, Token)
-        late: list[str] = []
-        oldest = 0.0
-        for shard_id, standing in standings(token, self._lineage).items():
-            if standing.position is None or shard_id not in self._lineage:
-                continue
-            found = Looked(is_trimmed=True)
-            if not standing.position.is_expired(self._service_us, self._source.retention_us):
-                found = look(self._source, self._clock, shard_id, standing.position)
-            if found.is_trimmed:
-                late.append(shard_id)
-            elif found.record is not None and found.record.created_us is not None:
-                oldest = max(oldest, (self._service_us - found.record.created_us) / SECOND_US)
-        if late:
-            self._add(
-                "bad", "token", f"its place is no longer held in {', '.join(late[:3])}: records may be lost",
-                "tail and export read on with --skip-gaps; in a program, stream.skip() or on_gap='skip'",
-            )  # fmt: skip
-            return
-        left = self._source.retention_us / SECOND_US - oldest
-        told = f"{age(oldest)} behind; what comes next is held for {age(left)} more" if oldest else "at the tip"
-        self._add("note" if left < 4 * 3600 else "good", "token", told, "read on soon" if left < 4 * 3600 else "")
+        self.findings.append(look_at_token(self._source, self._clock, token, self._lineage, self._service_us))
+
+
+def look_at_token(source: Source, clock: Clock, token: Token, lineage: Lineage, service_us: int) -> Finding:
+    """Whether what comes next after a token is still held, and for how long."""
+    lost: list[str] = []
+    oldest = 0.0
+    for shard_id, standing in standings(token, lineage).items():
+        if standing.kind == "gone":
+            lost.append(shard_id)
+        if standing.position is None or shard_id not in lineage:
+            continue
+        found = Looked(is_trimmed=True)
+        if not standing.position.is_expired(service_us, source.retention_us):
+            found = look(source, clock, shard_id, standing.position)
+        if found.is_trimmed:
+            lost.append(shard_id)
+        elif found.record is not None and found.record.created_us is not None:
+            oldest = max(oldest, (service_us - found.record.created_us) / SECOND_US)
+    if lost:
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        return Finding(
+            "bad", "token", f"its place is no longer held in {', '.join(lost[:3])}{more}: records may be lost",
+            "tail and export read on with --skip-gaps; in a program, stream.skip() or on_gap='skip'",
+        )  # fmt: skip
+    left = source.retention_us / SECOND_US - oldest
+    is_short = left < source.retention_us / SECOND_US / 6
+    told = f"{age(oldest)} behind; what comes next is held for {age(left)} more" if oldest else "at the tip"
+    return Finding("note" if is_short else "good", "token", told, "read on soon" if is_short else "")
 
 
 _METHODS = {

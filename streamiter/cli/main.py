@@ -17,4 +17,4 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     stop_on_signals()
-    streamiter()
+    streamiter(prog_name="streamiter")
