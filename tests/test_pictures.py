@@ -37,12 +37,6 @@ def test_the_demo_still_shows_what_was_recorded(record):
     assert kept[-1].startswith("✓37records:nothinglost,nothingtwice")
 
 
-def test_the_shards_are_still_drawn_as_the_docs_show_them(record):
-    kept = lines(record, (PICTURES / record.SHARDS).read_text("utf-8"))
-    assert kept == lines(record, record.draw_shards()), "run python docs/pictures/record.py, and look at what it draws"
-    assert any(line.startswith("S1S4") for line in kept)
-
-
 def test_a_picture_with_another_text_is_another(record):
     one, other = record.picture_of("a \x1b[1mbold\x1b[0m line\nmore", "t"), record.picture_of("a line\nmore", "t")
     assert record.text_in(one) == ["aboldline", "more"]

@@ -1,6 +1,6 @@
-"""Records what the demo and the command line show, beside itself: python docs/pictures/record.py.
+"""Records the demo, beside itself: python docs/pictures/record.py.
 
-The demo runs in a terminal of its own (a pseudo one), and what it writes there becomes a picture; nothing in it is drawn by
+It runs in a terminal of its own (a pseudo one), and what it writes there becomes a picture; nothing in it is drawn by
 hand. Fonts are those of whoever looks: the picture fetches nothing.
 """
 
@@ -13,27 +13,15 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import cast
 from xml.etree import ElementTree
 
-from click.testing import CliRunner
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from streamiter import DynamoDBStreams
-from streamiter.cli.commands import streamiter
-from streamiter.cli.setting import Setting
-from streamiter.demo.orders import TABLE
-from streamiter.demo.shop import HISTORY_SECONDS, Shop
-from streamiter.testing import ManualClock, RunningClock, Simulator
-
 HERE = Path(__file__).parent
 COLUMNS, ROWS = 82, 24
 DEMO = "demo.svg"
-SHARDS = "shards.svg"
-AFTERNOON = 1_750_000_000.0  # 2025-06-15, when the picture of shards ends
 
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 NORMAL = "3c444e ed6a5e 86cb7d e5c062 68a4f0 cb87e2 58c4c8 c8ced4"
@@ -69,7 +57,6 @@ FRAME = """\
 
 def main() -> None:
     save(DEMO, picture_of(run_demo(), "python -m streamiter.demo"))
-    save(SHARDS, draw_shards())
 
 
 def save(name: str, picture: str) -> None:
@@ -125,21 +112,6 @@ def text_in(picture: str) -> list[str]:
         rows.setdefault(place[0], []).append((place[1], "".join(element.itertext())))
     lines = ["".join(text for _, text in sorted(row)) for _, row in sorted(rows.items())]
     return [line for line in (re.sub(r"\s", "", line) for line in lines) if line]
-
-
-def draw_shards() -> str:
-    """What `streamiter shards orders --svg` draws of two hours of orders."""
-    clock = ManualClock(AFTERNOON - HISTORY_SECONDS)
-    with Simulator(table=TABLE, clock=clock) as sim:
-        Shop(sim, cast(RunningClock, clock)).write_history()
-        source = DynamoDBStreams(sim.stream_arn, client=sim.client())
-        setting = Setting(clock=clock, find=lambda *_, **__: source)
-        with TemporaryDirectory() as folder:
-            drawn = Path(folder, SHARDS)
-            done = CliRunner().invoke(streamiter, ["shards", TABLE, "--svg", str(drawn)], obj=setting)
-            if done.exit_code:
-                raise SystemExit(done.output)
-            return drawn.read_text("utf-8")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def _commands() -> Iterator[str]:
     """Each command with what its --help says."""
     from streamiter.cli.commands import streamiter
 
-    yield "# Command line\n\nWhat each command says with `--help`; [how to use them](../howto/command-line.md).\n"
+    yield "# Command line\n\nWhat each command says with `--help`; [how to use them](../cli.md).\n"
     context = streamiter.make_context("streamiter", [], resilient_parsing=True)
     commands = {name: streamiter.get_command(context, name) for name in streamiter.list_commands(context)}
     yield f"```text\n{context.get_help()}\n```\n"
