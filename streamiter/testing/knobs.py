@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from streamiter.clock import microseconds
+from streamiter.lineage import notation
 from streamiter.testing.weather import Weather
 
 
@@ -51,6 +52,11 @@ class Knobs:
     date: bool = True  # whether there is a Date header at all
     crc: Literal["right", "wrong", "absent"] = "right"
     latency: float | dict[str, float] = 0.0  # real seconds a call; by operation, "*" for all others
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "starting_shape" and not notation.parse(value):
+            raise ValueError("a stream begins with one shard at least")
+        super().__setattr__(name, value)
 
     def created_shift_us(self, shard: str, place: int) -> int:
         """By how much the creation time of a shard's next record is off."""
