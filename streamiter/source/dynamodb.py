@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from streamiter.shard import Shard
 from streamiter.source import wire
 from streamiter.source.aws import check_endpoint, client_config, our_words, service_time_us
 from streamiter.source.base import Page, ShardIterator, ShardPage
+
+logger = logging.getLogger("streamiter.source")
 
 _STREAM_ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:[\w-]*:table/(?P<table>[^/]+)/stream/(?P<label>.+)")
 _TABLE_ARN = re.compile(r"arn:[\w-]+:dynamodb:(?P<region>[\w-]*):[\w-]*:table/(?P<table>[^/]+)")
@@ -76,6 +79,7 @@ class DynamoDBStreams:
         if self._arn is None:
             assert self._table is not None
             self._arn = self._find_stream(self._table)
+            logger.info("table %s: its stream is %s", self._table, self._arn)
         return self._arn
 
     # -- the contract
