@@ -5,7 +5,6 @@ for record in stream.follow():
     print(record.event_name, record.key, record.created_at.humanize())
 """
 
-# What users iterate
 # Values
 from streamiter.clock import Clock as Clock
 
@@ -37,5 +36,14 @@ from streamiter.source import Page as Page
 from streamiter.source import ShardIterator as ShardIterator
 from streamiter.source import ShardPage as ShardPage
 from streamiter.source import Source as Source
+
+# What users iterate, and what it tells of itself
 from streamiter.stream import Batch as Batch
+from streamiter.stream import Event as Event
+from streamiter.stream import GapAccepted as GapAccepted
+from streamiter.stream import GapFound as GapFound
+from streamiter.stream import LateRecord as LateRecord
+from streamiter.stream import Progress as Progress
+from streamiter.stream import Retry as Retry
+from streamiter.stream import Stats as Stats
 from streamiter.stream import Stream as Stream

@@ -18,7 +18,13 @@ from streamiter.cli.setting import Setting
 COMMANDS = {
     "tail": "Print a stream's records in order, as they come.",
     "shards": "Show a stream's shards as a tree, or as a picture over time.",
+    "top": "Watch a stream while it is read: lag, rate, calls, what holds it back.",
+    "export": "Write a stream's records to files, each exactly once.",
+    "token": "Show, check or convert tokens, ours and Bloop's.",
+    "doctor": "Look at credentials, permissions, stream and clock; say what to mend.",
     "simulate": "Run a simulated DynamoDB, with streams that split, roll and have bad days.",
+    "demo": "See it at work, without an AWS account.",
+    "completion": "Set up completion in bash, zsh or fish.",
 }
 
 
@@ -82,7 +88,7 @@ class Commands(click.Group):
 @click.command(
     cls=Commands,
     params=[debug_option()],
-    epilog="`streamiter COMMAND --help` shows examples. `streamiter completion` sets up completion in your shell.",
+    epilog="streamiter COMMAND --help shows examples. Begin with: streamiter demo",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="streamiter", message="%(package)s %(version)s")

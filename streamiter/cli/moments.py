@@ -21,7 +21,7 @@ _UNITS = {
     "d": 86400,
     "day": 86400,
 }
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?|an?)\s*([a-z]+)")
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?(?=\s*[a-z])|\ban?(?=\s))\s*([a-z]+)")
 HOW = "'2 hours ago', '90m', '2025-06-15 14:00' (UTC, unless it says +02:00) or seconds since 1970"
 
 
@@ -40,7 +40,7 @@ def parse_moment(text: str, now: float, *, sign: int = -1) -> datetime:
             return datetime.fromtimestamp(now, UTC) + sign * timedelta(seconds=seconds)
         if re.fullmatch(r"\d{9,11}(\.\d+)?", words):
             return datetime.fromtimestamp(float(words), UTC)
-        return arrow.get(text.strip(), tzinfo=UTC).datetime
+        return arrow.get(text.strip()).datetime  # UTC, where it names no zone
     except (ValueError, OverflowError, arrow.ParserError):
         raise ValueError(f"{text!r} is no time: write {HOW}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ class TokenFile:
     def load(self) -> dict[str, Any] | None:
         """The token; None where there is no file yet."""
         try:
-            text = self.path.read_text("utf-8")
+            text = sys.stdin.read() if self.shown == "-" else self.path.read_text("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -52,7 +52,7 @@ def key_of(record: Record) -> dict[str, Any]:
 
 def payload_of(record: Record) -> Any:
     """What a record without images carries; None where it is one of a table."""
-    return None if isinstance(record, ChangeRecord) else getattr(record, "data", None)
+    return None if isinstance(record, ChangeRecord) else getattr(record, "payload", None)
 
 
 def event_of(record: Record) -> str:
@@ -79,9 +79,18 @@ def to_json(record: Record) -> str:
         if record.user_identity:
             told["user_identity"] = record.user_identity
     else:
-        told |= {"data": payload_of(record)}
+        told |= {"payload": payload_of(record)}
+    return _written(told | _where(record))
+
+
+def unreadable_json(record: Record, error: Exception) -> str:
+    """The line of a record that nobody can decode: where it is, so that one can ask for it."""
+    return _written({"event": event_of(record) or None, "error": type(error).__name__} | _where(record))
+
+
+def _where(record: Record) -> dict[str, Any]:
     created = record.created_at
-    told |= {
+    return {
         "created_at": None if created is None else created.format("YYYY-MM-DDTHH:mm:ss[Z]"),
         "shard_id": record.shard_id,
         "sequence_number": record.sequence_number,
@@ -89,7 +98,19 @@ def to_json(record: Record) -> str:
         "clock": record.clock,
         "late": record.late,
     }
-    return escape_json(_encoder.encode(told).decode())
+
+
+def _written(told: dict[str, Any]) -> str:
+    return escape_json(_encoder.encode(_sorted(told)).decode())
+
+
+def _sorted(value: Any) -> Any:
+    """With sets as sorted lists: the same record is the same line, in each run."""
+    if isinstance(value, dict):
+        return {name: _sorted(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_sorted(part) for part in value]
+    return sorted(value) if isinstance(value, set | frozenset) else value
 
 
 def escape_json(text: str) -> str:
@@ -111,5 +132,4 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
 
 
-_encoder = msgspec.json.Encoder(decimal_format="number", order="deterministic", enc_hook=_plain)
-Encode = Callable[[Record], str]
+_encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=_plain)

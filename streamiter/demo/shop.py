@@ -6,9 +6,10 @@ import threading
 from random import Random
 
 from streamiter.demo.orders import Orders
-from streamiter.testing import RunningClock, Simulator
+from streamiter.testing import ManualClock, Simulator
 
 HISTORY_SECONDS = 7200
+HISTORY_RATE = 1 / 12  # changes a second
 OPEN_SHARDS = 4  # more are not made: a person is to read them
 LIFE_SECONDS = 1500  # about how long a shard lives before it rolls over or splits
 
@@ -16,7 +17,7 @@ LIFE_SECONDS = 1500  # about how long a shard lives before it rolls over or spli
 class Shop:
     """Writes orders on a simulator whose clock began HISTORY_SECONDS ago."""
 
-    def __init__(self, sim: Simulator, clock: RunningClock, seed: int = 1) -> None:
+    def __init__(self, sim: Simulator, clock: ManualClock, seed: int = 1) -> None:
         self._sim = sim
         self._clock = clock
         self._random = Random(seed)
@@ -26,13 +27,17 @@ class Shop:
 
     def write_history(self) -> None:
         """What happened before anybody looked; the clock comes to the present."""
-        end = self._clock.now() + HISTORY_SECONDS
         with self._sim.at_once():
             self._orders.begin(self._new_shard(), self._new_shard())
-            while (pause := self._random.expovariate(1 / 12)) and self._clock.now() + pause < end:
-                self._clock.advance(pause)
-                self._happen(pause)
-            self._clock.advance(max(0.0, end - self._clock.now()))
+            self.live(HISTORY_SECONDS, HISTORY_RATE)
+
+    def live(self, seconds: float, rate: float) -> None:
+        """So many seconds, with so many changes a second; the clock is turned."""
+        end = self._clock.now() + seconds
+        while self._clock.now() + (pause := self._random.expovariate(rate)) < end:
+            self._clock.advance(pause)
+            self._happen(pause)
+        self._clock.advance(max(0.0, end - self._clock.now()))
 
     def keep_writing(self, rate: float) -> None:
         """Goes on at so many changes a second, until `close`."""

@@ -41,6 +41,13 @@ class Clients:
             wire.hook(client, event)
 
     @property
+    def session(self) -> Any:
+        """The boto3 session that clients are made from; None where a client was passed in."""
+        if self._session is None and not self.is_given:
+            self._session = boto3.session.Session()
+        return self._session
+
+    @property
     def reading(self) -> Any:
         """The client that reads; made at first use. It tries once: Stream itself knows when to ask again."""
         if self._reading is None:
@@ -52,7 +59,7 @@ class Clients:
         """One more client, of this service or another one."""
         with our_words(f"{service}:*", repr(self._owner)):
             try:
-                session: Any = self._session or boto3.session.Session()
+                session: Any = self.session or boto3.session.Session()
                 client = session.client(service, config=client_config(_CONNECTIONS, attempts=attempts), **self._options)
             except ValueError as error:
                 raise InvalidOption(f"{self._owner!r}: {error}") from error

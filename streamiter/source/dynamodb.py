@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
 from streamiter.source.dynamodb_page import decode_page, parsed_envelope
 from streamiter.source.wire import own_call
+
+logger = logging.getLogger("streamiter.source")
 
 _STREAM_ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:[\w-]*:table/(?P<table>[^/]+)/stream/(?P<label>.+)")
 _TABLE_ARN = re.compile(r"arn:[\w-]+:dynamodb:(?P<region>[\w-]*):[\w-]*:table/(?P<table>[^/]+)")
@@ -48,6 +51,7 @@ class DynamoDBStreams:
         if not isinstance(table_or_arn, str):
             raise InvalidOption(f"a table is named by a str (name or ARN), not by a {type(table_or_arn).__name__}")
         self._table, self._arn = _parse_name(table_or_arn)
+        self._is_by_arn = self._arn is not None
         arn = _TABLE_ARN.match(table_or_arn)
         self._clients = Clients(
             self,
@@ -68,6 +72,7 @@ class DynamoDBStreams:
         if self._arn is None:
             assert self._table is not None
             self._arn = self._find_stream(self._table)
+            logger.info("table %s: its stream is %s", self._table, self._arn)
         return self._arn
 
     # -- the contract
@@ -122,6 +127,26 @@ class DynamoDBStreams:
     def close(self) -> None:
         """Closes the clients that were made here; one that was passed in is its owner's."""
         self._clients.close()
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        assert self._table is not None
+        return self._table
+
+    @property
+    def is_by_arn(self) -> bool:
+        """Whether a stream was named, rather than a table."""
+        return self._is_by_arn
+
+    @property
+    def session(self) -> Any:
+        """The boto3 session that clients are made from; None where a client was passed in."""
+        return self._clients.session
+
+    def make_client(self, service: str) -> Any:
+        """A boto3 client of another service ("dynamodb"), reached as this one is; it is closed with the source."""
+        return self._clients.make(service, attempts=6)
 
     # -- finding the stream
 

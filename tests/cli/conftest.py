@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -73,6 +76,11 @@ def start(sim: Simulator, *arguments: object, **options: Any) -> subprocess.Pope
 
 
 def token_in(path: Path) -> Any:
-    import json
-
     return json.loads(path.read_text("utf-8"))
+
+
+@contextmanager
+def in_context(setting: Setting) -> Iterator[None]:
+    """What runs inside of a command finds this setting."""
+    with click.Context(streamiter, obj=setting):
+        yield

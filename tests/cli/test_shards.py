@@ -63,7 +63,7 @@ def test_the_tree_shows_state_and_age(users: Simulator, invoke: Invoke):
         "shard   state        began  holds from",
         "S1      closed         2 h         2 h",
         "├╴S3    open      1 h 20 m    1 h 20 m",
-        "└╴S4    closed   1 h 20 m    1 h 20 m",
+        "└╴S4    closed    1 h 20 m    1 h 20 m",
         "  └╴S5  open          40 m        40 m",
         "S2      open           2 h         2 h",
     ]
