@@ -24,18 +24,23 @@ EXAMPLES = (
     "streamiter simulate --misbehave 7 -v",
 )
 
+_MORE_THAN_0 = click.FloatRange(min=0, min_open=True)
+_SECONDS = click.FloatRange(min=0)
+
 
 @click.command("simulate", cls=Command, examples=EXAMPLES)
-@click.option("--port", default=8000, show_default=True, help="Where to listen, on 127.0.0.1; 0 picks a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, help="Where on 127.0.0.1; 0: any free.  [default: 8000]"
+)
 @click.option("--real-time/--stopped", default=True, help="Time goes by itself, or stands still until it is advanced.")
-@click.option("--speed", default=1.0, show_default=True, help="How many times as fast as real time goes by.")
+@click.option("--speed", type=_MORE_THAN_0, default=1.0, help="How many times as fast as real time.  [default: 1]")
 @click.option("--shape", default="S0", show_default=True, help="The shards of a new stream, such as 'S0 => {S1, S2}'.")
-@click.option("--roll-after", default=4 * 3600.0, show_default=True, help="Seconds after which shards roll; 0: never.")
-@click.option("--split-rate", type=float, help="Records a second beyond which a shard splits.  [default: never]")
+@click.option("--roll-after", type=_SECONDS, default=4 * 3600.0, help="Until shards roll; 0: never.  [default: 14400]")
+@click.option("--split-rate", type=_MORE_THAN_0, help="Records a second beyond which a shard splits.  [default: never]")
 @click.option("--limits", is_flag=True, help="Throttle as the service does: 10 DescribeStream, 5 GetRecords a second.")
 @click.option("--misbehave", type=int, metavar="SEED", help="Bad days at random: throttles, faults, lagging listings.")
 @click.option(
-    "--orders", is_flag=False, flag_value=1.0, type=click.FloatRange(min=0, min_open=True), metavar="RATE",
+    "--orders", is_flag=False, flag_value=1.0, type=_MORE_THAN_0, metavar="RATE",
     help="With a table `orders`: two hours of changes, then RATE a second.  [default rate: 1]",
 )  # fmt: skip
 @click.option("--region", help="Of all tables.  [default: of the client that makes one]")
@@ -64,6 +69,8 @@ def command(
     table = None if orders is None else TABLE
     try:
         sim = Simulator(table=table, ids="service", clock=clock, knobs=_knobs(**options), port=port, **place)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror}") from error
     with sim:

@@ -122,6 +122,14 @@ def test_lag_is_the_age_of_the_last_record_returned(written: Simulator, open_str
     assert stream.stats.lag == {"S1": 0.0, "S2": 0.0}
 
 
+def test_lag_counts_what_waits_before_anything_was_returned(written: Simulator, open_stream: Open):
+    written.clock.advance(1000)
+    written.fault("GetRecords", "S2", kind="500", times=None)
+    stream = open_stream()
+    assert drain(stream, written.clock, quiet=5) == []
+    assert stream.stats.lag["S1"] == pytest.approx(1010, abs=2)
+
+
 def test_open_shards_and_those_that_ended(written: Simulator, open_stream: Open):
     stream = open_stream()
     drain(stream, written.clock)

@@ -22,11 +22,6 @@ def sim():
         yield simulator
 
 
-@pytest.fixture
-def orders(sim) -> Orders:
-    return Orders(sim)
-
-
 def unchecked(sim: Simulator, service: str = "dynamodbstreams", **options: Any) -> Any:
     """A client that lets mistakes through to the service."""
     return sim.client(service, config=Config(parameter_validation=False), **options)
