@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from streamiter.cli.shapes import Area, Box, Picture, Point, Shape, Stroke, Words
-from streamiter.cli.standing import Standing
+from streamiter.cli.standing import Standing, title_of
 from streamiter.cli.survey import BIN_US, Survey
 from streamiter.cli.tree import state_of
 from streamiter.clock import SECOND_US
@@ -151,11 +151,10 @@ def _ends(survey: Survey) -> dict[str, int]:
 def _title(survey: Survey, bars: Sequence[Bar]) -> list[Shape]:
     open_shards = sum(bar.is_open for bar in bars)
     records = "" if survey.counts is None else f"{survey.counts.records:,} records, "
-    table = survey.stream.partition(":table/")[2].partition("/")[0] or survey.stream
     now = datetime.fromtimestamp(survey.service_us // SECOND_US, UTC)
     what = f"{records}{len(bars)} shards, {open_shards} open; seen {now:%Y-%m-%d %H:%M:%S} UTC"
     return [
-        Words(LEFT, 30, f"{table}: its stream's shards over time", 17, INK, is_bold=True),
+        Words(LEFT, 30, f"{title_of(survey.stream)}: its stream's shards over time", 17, INK, is_bold=True),
         Words(LEFT, 50, what, 12, QUIET),
     ]
 
