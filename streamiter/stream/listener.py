@@ -103,7 +103,9 @@ class Listener:
         identity = record.shard_id, record.sequence_number
         if self._told_late != identity:
             self._told_late = identity
-            logger.info("late: record %s of shard %s, by %.0f s", record.sequence_number, record.shard_id, seconds)
+            logger.info(
+                "late: record %s of shard %s, %.0f s after its time", record.sequence_number, record.shard_id, seconds
+            )
             self.note(LateRecord, record.shard_id, record.sequence_number, seconds)
             self.tell()
 
