@@ -29,6 +29,9 @@ from streamiter.shard import Shard as Shard
 
 # Where records come from
 from streamiter.source import DynamoDBStreams as DynamoDBStreams
+from streamiter.source import KinesisChange as KinesisChange
+from streamiter.source import KinesisRecord as KinesisRecord
+from streamiter.source import KinesisStreams as KinesisStreams
 from streamiter.source import Page as Page
 from streamiter.source import ShardIterator as ShardIterator
 from streamiter.source import ShardPage as ShardPage

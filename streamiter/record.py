@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import arrow
 import msgspec
@@ -11,6 +10,16 @@ import msgspec
 from streamiter.images import decode_image
 from streamiter.position import Place
 from streamiter.shard import Rank, sortable
+
+
+class Converts(Protocol):
+    """The caller's own class, as `model=` names it."""
+
+    def from_image(self, image: dict[str, Any]) -> Any:
+        """Made of a row's attributes."""
+
+    def from_payload(self, payload: bytes) -> Any:
+        """Made of bytes."""
 
 
 class Record(msgspec.Struct, eq=False):
@@ -56,6 +65,9 @@ class Record(msgspec.Struct, eq=False):
         if self._place is None and number[0] != "0":  # as it nearly always is
             return f"{self.order_us:020d} {self.rank.text} {len(number):02d}{number} 010"
         return order_key(self.order_us, self.rank, self.place)
+
+    def use_model(self, model: Converts) -> None:
+        """Turns what the record carries into the caller's own class; what the model raises comes through."""
 
     def __repr__(self) -> str:
         # Neither images nor keys: a repr ends up in logs.
@@ -157,12 +169,16 @@ class ChangeRecord(Record):
         change = self._envelope.dynamodb
         return change.Keys, change.NewImage, change.OldImage
 
-    def use_model(self, model: Callable[[Any], Any]) -> None:
+    def raw_image(self, name: str) -> Any:
+        """One of them, by the service's name: Keys, NewImage or OldImage."""
+        return getattr(self._envelope.dynamodb, name)
+
+    def use_model(self, model: Converts) -> None:
         """Turns the images, where there are any, into the caller's own class; what the model raises comes through."""
         converted = {"Keys": self.key}
         for name in ("NewImage", "OldImage"):
             image = decode_image(getattr(self._envelope.dynamodb, name))
-            converted[name] = None if image is None else model(image)
+            converted[name] = None if image is None else model.from_image(image)
         self._images = converted
 
     def __getitem__(self, name: str) -> Any:

@@ -5,8 +5,8 @@ import streamiter
 SURFACE = {
     "iterate": {"Stream", "Batch"},
     "what it tells": {"Event", "GapFound", "GapAccepted", "LateRecord", "Retry", "Progress", "Stats"},
-    "sources": {"DynamoDBStreams", "Source", "Page", "ShardPage", "ShardIterator"},
-    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "Shard"},
+    "sources": {"DynamoDBStreams", "KinesisStreams", "Source", "Page", "ShardPage", "ShardIterator"},
+    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "KinesisRecord", "KinesisChange", "Shard"},
     "errors": {
         "AccessDenied",
         "CredentialsMissing",

@@ -56,7 +56,12 @@ def run(command: Callable[[], object], *, is_debugging: Callable[[], bool]) -> i
             raise
         if is_debugging():
             traceback.print_exc()
-        return _tell(stop)
+        code = _tell(stop)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _silence_output()  # a full disk: Python would complain once more at the exit
+        return code
     return 0
 
 

@@ -6,9 +6,11 @@ lines twice, and skips none.
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from streamiter.cli.status import StatusLine
 from streamiter.cli.tokenfile import TokenFile
 from streamiter.clock import Clock
 
@@ -21,14 +23,12 @@ IDLE_SECONDS = 60.0  # where nothing comes: the token of a quiet stream moves, t
 class Journal:
     """Collects lines, prints them, and saves the token after them."""
 
-    def __init__(
-        self, out: TextIO, clock: Clock, token_file: TokenFile | None, *, before_printing: Callable[[], None]
-    ) -> None:
+    def __init__(self, out: TextIO, clock: Clock, token_file: TokenFile | None, status: StatusLine) -> None:
         self.token: Callable[[], dict[str, Any]] | None = None  # gives the stream's token
         self._out = out
         self._clock = clock
         self._token_file = token_file
-        self._before_printing = before_printing
+        self._status = status if out.isatty() else None  # else they are not on the same terminal
         self._lines: list[str] = []
         self._is_ahead = False  # records were taken since the last flush, printed or left out
         self._printed: dict[str, Any] | None = None  # the token after all that is printed, where it is not saved yet
@@ -57,13 +57,19 @@ class Journal:
         # Taken before printing: a Ctrl-C right after that is to find it here.
         printed = self.token() if self._token_file is not None and self.token is not None else None
         if self._lines:
-            self._before_printing()
-            self._out.write("\n".join(self._lines) + "\n")
-            self._out.flush()
+            self._print("\n".join(self._lines) + "\n")
         self._printed = printed
         self._lines.clear()
         self._is_ahead = False
         self._flushed = self._clock.monotonic()
+
+    def _print(self, text: str) -> None:
+        if self._status is not None:
+            self._status.hide()
+        self._out.write(text)
+        self._out.flush()
+        if self._status is not None:
+            self._status.show()
 
     def save(self) -> None:
         """Saves the token after what is printed; also safe in the middle of an ending."""
@@ -73,6 +79,18 @@ class Journal:
             self._saved = self._clock.monotonic()
 
     def settle(self) -> None:
-        """Prints and saves: all is done, or there is a pause."""
+        """Prints and saves: all is done, or there is a pause. A reader that is gone is noticed, though nothing is printed."""
         self.flush()
         self.save()
+        if is_broken_pipe(self._out):
+            raise BrokenPipeError
+
+
+def is_broken_pipe(out: TextIO) -> bool:
+    """Whether nobody reads the other end any more."""
+    try:
+        poll = select.poll()
+        poll.register(out.fileno(), 0)  # errors are told unasked
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError, AttributeError):  # no file, or a system without poll
+        return False

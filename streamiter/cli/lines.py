@@ -27,6 +27,16 @@ def record_line(record: Record, *, dated: bool, most: int | None = LONGEST_VALUE
     ]
 
 
+def unreadable_line(record: Record, error: Exception, *, dated: bool) -> Line:
+    """The line of a record that nobody can decode: where it is, so that one can ask for it."""
+    event = event_of(record)
+    return [
+        Span(f"{_when(record, dated)}  ", "dim"),
+        Span(f"{event:6}  ", EVENT_LOOKS.get(event, "")),
+        Span(f"record {record.sequence_number} of {record.shard_id} cannot be read: {type(error).__name__}", "bad"),
+    ]
+
+
 def day_of(record: Record) -> str:
     """The day of its creation, for a line between two days."""
     return "" if record.created_at is None else record.created_at.format("YYYY-MM-DD")

@@ -14,7 +14,7 @@ RATE_SECONDS = 5.0  # what the rate is measured over
 
 
 class StatusLine:
-    """Draws over itself. Whoever prints lines on the same terminal calls `clear` first."""
+    """Draws over itself. Whoever prints lines on the same terminal hides it first."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = sys.stderr if out is None else out
@@ -34,9 +34,19 @@ class StatusLine:
 
     def clear(self) -> None:
         """Takes the line away."""
+        self.hide()
+        self._drawn = ""
+
+    def hide(self) -> None:
+        """Makes room for lines on the same terminal; `show` brings it back."""
         if self._drawn:
-            self._drawn = ""
             self._out.write("\r\x1b[2K")
+            self._out.flush()
+
+    def show(self) -> None:
+        """Brings the line back."""
+        if self._drawn:
+            self._out.write(self._drawn)
             self._out.flush()
 
 

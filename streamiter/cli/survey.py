@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from streamiter.cli.standing import Standing, hinted_us
@@ -19,6 +19,7 @@ from streamiter.position import After, Horizon, Position
 from streamiter.record import Record
 from streamiter.source import Source
 from streamiter.stream import Stream
+from streamiter.stream.callers import Callers
 
 _Result = TypeVar("_Result")
 
@@ -94,11 +95,30 @@ def survey(source: Source, clock: Clock, standings: Callable[[Lineage], dict[str
     """Lists the shards and looks at each: a call or two a shard, eight at a time."""
     lineage, service_us, is_final = list_shards(source, clock)
     standing = standings(lineage)
-    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-        found = pool.map(
-            lambda shard_id: _look_at(source, clock, shard_id, standing.get(shard_id), service_us), lineage
-        )
-        return Survey(source.name, lineage, service_us, is_final, dict(zip(lineage, found, strict=True)))
+    found = _side_by_side(
+        {
+            shard_id: partial(_look_at, source, clock, shard_id, standing.get(shard_id), service_us)
+            for shard_id in lineage
+        }
+    )
+    return Survey(source.name, lineage, service_us, is_final, {shard_id: found[shard_id] for shard_id in lineage})
+
+
+def _side_by_side(calls: dict[str, Callable[[], Found]]) -> dict[str, Found]:
+    """Makes the calls on daemon threads, so that a Ctrl-C does not wait for one that hangs."""
+    callers = Callers(ASKED_AT_ONCE)
+    found: dict[str, Found] = {}
+    try:
+        for shard_id, call in calls.items():
+            callers.submit(shard_id, call)
+        while len(found) < len(calls):
+            for answer in callers.answers(0.5):
+                if answer.error is not None:
+                    raise answer.error
+                found[answer.job] = answer.result
+    finally:
+        callers.close(0.0)
+    return found
 
 
 def _look_at(source: Source, clock: Clock, shard_id: str, standing: Standing | None, service_us: int) -> Found:

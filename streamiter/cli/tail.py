@@ -11,14 +11,14 @@ import click
 
 from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.journal import Journal
-from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line
+from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
 from streamiter.cli.moments import Moment, age
-from streamiter.cli.paint import Painter, Span, painter_for, prepare_output
+from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
 from streamiter.cli.tokenfile import TokenFile
-from streamiter.cli.values import to_json
+from streamiter.cli.values import to_json, unreadable_json
 from streamiter.cli.where import Test, WhereError, parse_where
 from streamiter.clock import SECOND_US
 from streamiter.record import Record
@@ -111,10 +111,10 @@ class Tail:
         self._clock = setting().clock
         self._status = StatusLine()
         self._meter = Meter(self._clock)
-        self._journal = Journal(sys.stdout, self._clock, token_file, before_printing=self._status.clear)
-        self._line = (
-            _json_lines if as_json else _text_lines(painter_for(sys.stdout, color), self._journal.say, full=full)
-        )
+        self._journal = Journal(sys.stdout, self._clock, token_file, self._status)
+        painter = painter_for(sys.stdout, color)
+        self._line = _json_lines if as_json else _text_lines(painter, self._journal.say, full=full)
+        self._unreadable = unreadable_json if as_json else _unreadable_lines(painter)
         self._last_drawn = 0.0
         self._held_since = self._clock.monotonic()
         self._is_behind = False
@@ -151,14 +151,22 @@ class Tail:
         printed = 0
         records = stream.follow(until=self._until)
         while (record := self._next(records)) is not None:
-            fits = self._where is None or self._where(record)
-            self._journal.add(self._line(record) if fits else None)
+            fits, line = self._look_at(record)
+            self._journal.add(line)
             self._last = record
             printed += fits
             self._draw(record)
             if printed == self._limit:
                 break
         self._journal.settle()
+
+    def _look_at(self, record: Record) -> tuple[bool, str | None]:
+        """Whether a record fits, and its line. One that nobody can decode is told of, and passed."""
+        try:
+            fits = self._where is None or self._where(record)
+            return fits, self._line(record) if fits else None
+        except Exception as error:  # whatever decoding a damaged image raises
+            return True, self._unreadable(record, error)
 
     def _next(self, records: Iterator[Any]) -> Record | None:
         try:
@@ -225,6 +233,8 @@ def _text_lines(painter: Painter, say: Callable[[str], None], *, full: bool) -> 
 
     def line(record: Record) -> str:
         nonlocal day
+        if is_terminal and not full:
+            painter.width = columns()  # it may have been resized
         if is_terminal and (today := day_of(record)) and today != day:
             day = today
             say(painter.line([Span(f"── {today} UTC ──", "dim")]))
@@ -233,3 +243,7 @@ def _text_lines(painter: Painter, say: Callable[[str], None], *, full: bool) -> 
         )
 
     return line
+
+
+def _unreadable_lines(painter: Painter) -> Callable[[Record, Exception], str]:
+    return lambda record, error: painter.line(unreadable_line(record, error, dated=painter.width is None))

@@ -80,8 +80,17 @@ def to_json(record: Record) -> str:
             told["user_identity"] = record.user_identity
     else:
         told |= {"payload": payload_of(record)}
+    return _written(told | _where(record))
+
+
+def unreadable_json(record: Record, error: Exception) -> str:
+    """The line of a record that nobody can decode: where it is, so that one can ask for it."""
+    return _written({"event": event_of(record) or None, "error": type(error).__name__} | _where(record))
+
+
+def _where(record: Record) -> dict[str, Any]:
     created = record.created_at
-    told |= {
+    return {
         "created_at": None if created is None else created.format("YYYY-MM-DDTHH:mm:ss[Z]"),
         "shard_id": record.shard_id,
         "sequence_number": record.sequence_number,
@@ -89,6 +98,9 @@ def to_json(record: Record) -> str:
         "clock": record.clock,
         "late": record.late,
     }
+
+
+def _written(told: dict[str, Any]) -> str:
     return escape_json(_encoder.encode(_sorted(told)).decode())
 
 

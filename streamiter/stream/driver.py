@@ -322,6 +322,8 @@ class Driver:
             size_bytes=page.size_bytes,
             skipped=skipped,
             opened=opened,
+            children=page.children,
+            rest_us=page.rest_us,
         )
         if not goes_on:
             self._cursors.pop(shard_id, None)
@@ -435,6 +437,7 @@ class Driver:
         self.is_final = page.is_final
         service_us = self._service_us(page.service_us)
         logger.debug("listed %d shards", len(listing.rows))
+        self.reading.retain(self._source.retention_us)
         self.reading.listed(listing.ticket, listing.rows, service_us, now_us, is_final=page.is_final)
 
     def list_now(self) -> tuple[list[Shard], int]:

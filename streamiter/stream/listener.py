@@ -17,7 +17,7 @@ logger = logging.getLogger("streamiter.stream")
 
 PROGRESS_SECONDS = 5
 NOTHING_YET = Stats(
-    calls={}, pages=0, records=0, late=0, gaps=0, gone=0, poison=0, retries=0, throttles=0,
+    calls={}, pages=0, records=0, late=0, gaps=0, gone=0, poison=0, duplicates=0, retries=0, throttles=0,
     held_by=None, lag={}, waiting=0, waiting_bytes=0, open_shards=0,
 )  # fmt: skip
 

@@ -61,6 +61,13 @@ def _check_stream(token: Token, stream: str) -> None:
             where=where,
             hint="the old stream stays readable for 24 hours under its own ARN; then start the new one at 'trim_horizon'",
         )
+    arn, at, _ = stream.partition("@")
+    if at and token.stream.partition("@")[0] == arn:
+        raise InvalidToken(
+            f"it is of {token.stream}, but the stream is now {stream}: it was deleted and made again",
+            where=where,
+            hint="what the old one held is gone; start the new one at 'trim_horizon'",
+        )
     raise InvalidToken(f"it is of another stream, {token.stream}; this one is {stream}", where=where)
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 
+import msgspec
+
 from streamiter.clock import SECOND_US, floor_second
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
 from streamiter.merge import Lane, Merge
@@ -27,7 +29,7 @@ from streamiter.stream.ghosts import Ghosts
 from streamiter.stream.mark import Mark
 from streamiter.stream.probes import Probes
 from streamiter.stream.schedule import Schedule
-from streamiter.token import Token, TokenLane, high_key
+from streamiter.token import DAY_US, Token, TokenLane, high_key
 
 
 class Reading:
@@ -54,7 +56,9 @@ class Reading:
         self.clock_before = token.clock
         self.service_us: int | None = None  # the newest service time of any answer
         self._lateness_us = lateness_us
-        self._retention_us = retention_us
+        # Until everything that the token left unread is opened, no more is taken for held than was held on its day.
+        self._retention_us = min(retention_us, token.retention or DAY_US) if token.lanes else retention_us
+        self._present_us = retention_us
         self._ghosts = Ghosts(self.lineage, self.schedule)
         self._probes = Probes(self.lineage, self.schedule)
         self._refuses_time = False
@@ -126,11 +130,13 @@ class Reading:
         size_bytes: int = 0,
         skipped: int = 0,
         opened: bool = False,
+        children: Sequence[Shard] = (),
+        rest_us: int = 0,
     ) -> bool:
         """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew.
 
         `skipped`: so many more records came that had been returned before. `opened`: the shard was opened for this page;
-        only now does the service's clock tell whether that hid a gap.
+        only now does the service's clock tell whether that hid a gap. `children`: all that follow it, where its end tells.
         """
         self._see_time(service_us)
         if shard_id in self._probes:
@@ -144,9 +150,14 @@ class Reading:
             lane.discard()
         else:
             self.merge.update(lane)
-        self.schedule.answered(lane, now_us)
+        self.schedule.answered(lane, now_us, rest_us)
         if ended:
+            self.see(children)
             self._ended(lane, now_us)
+            if children and self.discovery.found(shard_id):
+                self.merge.release(shard_id)
+            if any(child.id in self._unsure for child in children):
+                self.discovery.request()  # the other parent of a merge is not listed yet
         return True
 
     def failed(self, shard_id: str, due_us: int) -> None:
@@ -219,6 +230,11 @@ class Reading:
         else:
             self.gone += 1
             self._end_gone(lane, now_us)
+
+    def retain(self, retention_us: int) -> None:
+        """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
+        self._present_us = retention_us
+        self._retention_us = min(self._retention_us, retention_us)
 
     # -- gaps
 
@@ -371,7 +387,10 @@ class Reading:
     def token(self) -> Token:
         """The state after the last record returned."""
         self.merge.settle()
-        return resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
+        token = resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
+        if self._retention_us < self._present_us and not self._asleep and not any(map(_is_unread, token.lanes)):
+            self._retention_us = self._present_us
+        return msgspec.structs.replace(token, retention=resume.token_retention(self._retention_us))
 
     def lane(self, shard_id: str) -> Lane:
         """The lane of a shard that was opened, a ghost's too."""
@@ -603,3 +622,8 @@ class Reading:
     def _see_time(self, service_us: int) -> None:
         if self.service_us is None or service_us > self.service_us:
             self.service_us = service_us
+
+
+def _is_unread(lane: TokenLane) -> bool:
+    """Whether only the clock tells whether the start of this lane is still held."""
+    return lane.place is None and lane.ended is None

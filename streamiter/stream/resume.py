@@ -12,7 +12,7 @@ from streamiter.lineage import Lineage
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtNumber
 from streamiter.shard import Rank, Shard
-from streamiter.token import VERSION, Token, TokenLane
+from streamiter.token import DAY_US, VERSION, Token, TokenLane
 
 
 def token_at_start(stream: str, start_us: int | None = None) -> Token:
@@ -20,7 +20,9 @@ def token_at_start(stream: str, start_us: int | None = None) -> Token:
     return Token(VERSION, stream, start=start_us, fresh=True)
 
 
-def token_at_latest(stream: str, shards: Iterable[Shard], service_us: int, lateness_us: int | None) -> Token:
+def token_at_latest(
+    stream: str, shards: Iterable[Shard], service_us: int, lateness_us: int | None, retention_us: int = DAY_US
+) -> Token:
     """The token at the end of what these shards hold: each leaf is to be read from a moment just before now."""
     lineage = Lineage(shards)
     start_us = latest_us(service_us, lateness_us)
@@ -29,7 +31,14 @@ def token_at_latest(stream: str, shards: Iterable[Shard], service_us: int, laten
         rank = lineage.rank(shard_id)
         parents = lineage[shard_id].parents
         lanes.append(TokenLane(shard_id, parents, **_rank(rank), time=start_us, opened=service_us))
-    return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), fresh=not lanes)
+    return Token(
+        VERSION, stream, start=start_us, lanes=tuple(lanes), retention=token_retention(retention_us), fresh=not lanes
+    )
+
+
+def token_retention(retention_us: int) -> int | None:
+    """As a token tells it: not at all where it is a day, as DynamoDB's always is."""
+    return None if retention_us == DAY_US else retention_us
 
 
 def latest_us(service_us: int, lateness_us: int | None) -> int:

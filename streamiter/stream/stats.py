@@ -16,6 +16,7 @@ class Stats:
     gaps: int  # gaps accepted, by skip() or on_gap="skip"
     gone: int  # listed shards that the service had removed, of which nothing had been read
     poison: int  # records that the model refused and that were skipped
+    duplicates: int  # records dropped because they had been returned before, as the source was told to
     retries: int  # calls that failed and were made again
     throttles: int  # of these, how many the service refused because it was asked too often
     held_by: str | None  # the shard that records wait for, or "listing"

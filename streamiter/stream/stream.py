@@ -15,6 +15,7 @@ from streamiter.clock import SECOND_US, Clock, SystemClock, microseconds
 from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError, TransientError
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane
+from streamiter.position import Place
 from streamiter.record import ChangeRecord, Record
 from streamiter.source.base import Source
 from streamiter.source.locate import locate
@@ -23,10 +24,11 @@ from streamiter.stream.driver import Driver
 from streamiter.stream.ending import Ending
 from streamiter.stream.events import Event
 from streamiter.stream.listener import Listener
-from streamiter.stream.model import model_converter, model_name
+from streamiter.stream.model import Model
 from streamiter.stream.position import parse_end, parse_position
 from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_latest, token_at_start
+from streamiter.stream.seen import Seen
 from streamiter.stream.stats import Stats
 from streamiter.token import Token
 
@@ -86,17 +88,18 @@ class Stream:
         options.check_count("prefetch_bytes", prefetch_bytes)
         options.check_choice("on_gap", on_gap, ("raise", "skip"))
         options.check_clock(clock)
-        self._convert = None if model is None else model_converter(model)
-        self._model_name = "" if model is None else model_name(model)
+        self._model = None if model is None else Model(model)
         self._source = locate(source)
+        self._seen = Seen(self._source) if getattr(self._source, "drops_duplicates", False) else None
         self._clock: Clock = SystemClock() if clock is None else clock
         self._lateness_us = None if lateness is None else microseconds(lateness)
         self._skips_gaps = on_gap == "skip"
         self._poll_us = max(1, microseconds(poll_interval))
         self._is_closed = False
         self._stop: RecordsExpired | PoisonRecord | None = None  # what the last error named, for skip()
-        self._passed_over: set[tuple[str, object]] = set()  # poison records further on that skip() named
-        self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0}
+        self._poison: tuple[str, Place] | None = None  # the record that the last error named
+        self._passed_over: set[tuple[str, Place]] = set()  # poison records further on that skip() named
+        self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0, "duplicates": 0}
         self._ready: Iterator[Record] = _NOTHING  # records that came out of the merge, but for being asked for
         name = self._find(patience)
         self._listener = Listener(on_event, name, self._clock)
@@ -197,7 +200,7 @@ class Stream:
         stop_before, passed_before = self._stop, set(self._passed_over)
         try:
             records = [record for batch in self._batches(1 << 30, until) for record in batch]
-            return records_to_table(records, self._source.name)
+            return records_to_table(records, self._source.name, getattr(self._source, "record_type", ChangeRecord))
         except BaseException:
             stop = self._stop
             self._restart(before)
@@ -235,10 +238,10 @@ class Stream:
         elif isinstance(stop, PoisonRecord):
             self._totals["poison"] += 1
             record = self._driver.reading.peek()
-            if record is not None and _identity(record) == (stop.shard_id, stop.sequence_number):
+            if record is not None and _identity(record) == self._poison:
                 self._driver.reading.pop()
-            else:
-                self._passed_over.add((stop.shard_id, stop.sequence_number))
+            elif self._poison is not None:
+                self._passed_over.add(self._poison)
         else:
             raise InvalidOption("there is nothing to skip: skip() goes past the gap or the record that an error named")
 
@@ -274,6 +277,7 @@ class Stream:
             gaps=self._totals["gaps"] + reading.gaps,
             gone=self._totals["gone"] + reading.gone,
             poison=self._totals["poison"],
+            duplicates=self._totals["duplicates"],
             retries=driver.retries,
             throttles=driver.throttles,
             held_by=reading.held_by,
@@ -326,7 +330,7 @@ class Stream:
             return None
         reading = self._driver.reading
         is_bounded = ending is not None and ending.before_us is not None
-        if self._convert is None and not self._passed_over and not is_bounded:
+        if self._model is None and self._seen is None and not self._passed_over and not is_bounded:
             ready = islice(reading.records(), RUN)
             for first in ready:
                 self._stop = None
@@ -341,18 +345,24 @@ class Stream:
                 self._passed_over.discard(_identity(record))
                 reading.pop()
                 continue
-            if self._convert is not None and isinstance(record, ChangeRecord):
-                self._apply_model(record)
+            if self._seen is not None and self._seen.is_repeat(record):
+                self._totals["duplicates"] += 1
+                reading.pop()
+                continue
+            if self._model is not None:
+                self._apply_model(self._model, record)
+            if self._seen is not None:
+                self._seen.add(record)
             self._stop = None
             return reading.pop()
         return None
 
-    def _apply_model(self, record: ChangeRecord) -> None:
-        assert self._convert is not None
+    def _apply_model(self, model: Model, record: Record) -> None:
         try:
-            record.use_model(self._convert)
+            record.use_model(model)
         except Exception as error:
-            self._stop = PoisonRecord(record.shard_id, record.sequence_number, self._model_name, error)
+            self._poison = _identity(record)
+            self._stop = PoisonRecord(record.shard_id, record.sequence_number, model.name, error)
             raise self._stop from error
 
     def _stands_at_gap(self) -> bool:
@@ -466,17 +476,19 @@ class Stream:
         self._totals["gone"] += old.gone
         self._stop = None
         self._passed_over.clear()
+        if self._seen is not None:
+            self._seen.clear()  # what comes again from here on is not a duplicate
         self._driver.restart(self._read_from(token))
 
     def _move_to_latest(self) -> None:
         """Lists the shards, and waits for it: what is written after this returns is to be seen."""
         rows, service_us = self._driver.list_now()
-        token = token_at_latest(self._source.name, rows, service_us, self._lateness_us)
+        token = token_at_latest(self._source.name, rows, service_us, self._lateness_us, self._source.retention_us)
         self._restart(token)
 
 
-def _identity(record: Record) -> tuple[str, str]:
-    return record.shard_id, record.sequence_number
+def _identity(record: Record) -> tuple[str, Place]:
+    return record.shard_id, record.place
 
 
 def _lag_seconds(lane: Lane, service_us: int | None) -> float:

@@ -1,4 +1,7 @@
-"""Tables: records as a pyarrow.Table, with the columns that Spark sees too."""
+"""Tables: records as a pyarrow.Table, with the columns that Spark sees too.
+
+Which columns there are follows from the source's kind of records alone, so that an empty table has them too.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ import msgspec
 from streamiter.errors import MissingExtra
 from streamiter.images import image_text
 from streamiter.record import ChangeRecord, Record
+from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
 if TYPE_CHECKING:
     import pyarrow
-
 
 Values = Callable[[Sequence[Any]], list[Any]]
 
@@ -24,12 +27,17 @@ def records_to_table(records: Sequence[Record], stream: str, record_type: type[R
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtra("pyarrow", "arrow") from error
-    types = {"text": pa.string(), "time": pa.timestamp("us", tz="UTC"), "int": pa.int64(), "bytes": pa.binary()}
+    types = {
+        "text": pa.string(),
+        "time": pa.timestamp("us", tz="UTC"),
+        "int": pa.int64(),
+        "bytes": pa.binary(),
+    }
     told = columns(record_type)
     schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
+    arn, _, _ = stream.partition("@")  # a name may also tell when the stream was made
     arrays = [
-        pa.array([stream] * len(records) if values is None else values(records), types[kind])
-        for _, kind, values in told
+        pa.array([arn] * len(records) if values is None else values(records), types[kind]) for _, kind, values in told
     ]
     return pa.table(arrays, schema=schema)
 
@@ -39,18 +47,13 @@ def columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
 
     None stands for the stream's ARN.
     """
-    if not issubclass(record_type, ChangeRecord):
-        return list(_COMMON)
-    return [
-        ("event_id", "text", _of(ChangeRecord, "event_id")),
-        ("event_name", "text", _of(ChangeRecord, "event_name")),
-        *_COMMON,
-        ("keys", "text", _images(0)),
-        ("new_image", "text", _images(1)),
-        ("old_image", "text", _images(2)),
-        ("size_bytes", "int", _of(ChangeRecord, "size_bytes")),
-        ("user_identity", "text", lambda records: _texts(_of(ChangeRecord, "user_identity")(records))),
-    ]
+    if issubclass(record_type, KinesisChange):
+        return [*_changes(ChangeRecord), *_DESTINATION]
+    if issubclass(record_type, ChangeRecord):
+        return _changes(ChangeRecord)
+    if issubclass(record_type, KinesisRecord):
+        return [*_COMMON, *_PAYLOAD]
+    return list(_COMMON)
 
 
 def _of(kind: type[Record], name: str) -> Values:
@@ -58,9 +61,9 @@ def _of(kind: type[Record], name: str) -> Values:
     return lambda records: [getattr(record, name) if isinstance(record, kind) else None for record in records]
 
 
-def _images(place: int) -> Values:
+def _images(name: str) -> Values:
     def texts(records: Sequence[Any]) -> list[Any]:
-        return _texts([record.raw_images[place] if isinstance(record, ChangeRecord) else None for record in records])
+        return _texts([record.raw_image(name) if isinstance(record, ChangeRecord) else None for record in records])
 
     return texts
 
@@ -72,6 +75,33 @@ _COMMON: tuple[tuple[str, str, Values | None], ...] = (
     ("order_key", "text", _of(Record, "order_key")),
     ("created_at", "time", _of(Record, "created_us")),
 )
+
+_PAYLOAD: tuple[tuple[str, str, Values | None], ...] = (
+    ("partition_key", "text", _of(KinesisRecord, "partition_key")),
+    ("payload", "bytes", _of(KinesisRecord, "raw_payload")),
+    ("sub_sequence_number", "int", _of(KinesisRecord, "sub_sequence_number")),
+    ("explicit_hash_key", "text", _of(KinesisRecord, "explicit_hash_key")),
+)
+
+# What DynamoDB did not write stands in such a stream as it is.
+_DESTINATION: tuple[tuple[str, str, Values | None], ...] = (
+    ("table_name", "text", _of(KinesisChange, "table_name")),
+    ("arrived_at", "time", _of(KinesisChange, "arrived_us")),
+    ("payload", "bytes", _of(KinesisRecord, "raw_payload")),
+)
+
+
+def _changes(kind: type[ChangeRecord]) -> list[tuple[str, str, Values | None]]:
+    return [
+        ("event_id", "text", _of(kind, "event_id")),
+        ("event_name", "text", _of(kind, "event_name")),
+        *_COMMON,
+        ("keys", "text", _images("Keys")),
+        ("new_image", "text", _images("NewImage")),
+        ("old_image", "text", _images("OldImage")),
+        ("size_bytes", "int", _of(kind, "size_bytes")),
+        ("user_identity", "text", lambda records: _texts(_of(kind, "user_identity")(records))),
+    ]
 
 
 def _texts(images: Sequence[Any]) -> list[Any]:

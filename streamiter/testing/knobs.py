@@ -47,6 +47,15 @@ class Knobs:
     describe_rate: float | None = None  # DescribeStream, a stream; the real one: 10
     records_rate: float | None = None  # GetRecords, a shard; the real one: 5
 
+    bytes_rate: float | None = None  # bytes of a Kinesis shard that GetRecords gives; the real one: 2 MB
+
+    # Kinesis
+    kinesis_iterator_lifetime: float = 5 * 60.0
+    stale_number: Literal["horizon", "refused", "empty"] = (
+        "horizon"  # what becomes of a number that is not held any more
+    )
+    tells_children: bool = True  # whether the last page of a shard has ChildShards; some emulators leave them out
+
     # Answers
     skew: float = 0.0  # seconds that the Date header is ahead of the service's clock
     date: bool = True  # whether there is a Date header at all

@@ -8,16 +8,15 @@ import msgspec
 
 from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
-from streamiter.testing.records import WrittenRecord
 from streamiter.testing.refusal import trimmed
-from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.shards import Held, SimulatedShard
 
 
 @dataclass(frozen=True)
 class RecordsPage:
     """A page of GetRecords."""
 
-    records: list[WrittenRecord]
+    records: list[Held]
     next_iterator: str | None
 
 
@@ -43,7 +42,7 @@ def read_page(shard: SimulatedShard, iterator: ShardIterator, limit: int, knobs:
     if iterator.is_trimmed or iterator.place < shard.trimmed:
         raise trimmed()
     place, empties = iterator.place, iterator.empties
-    records: list[WrittenRecord] = []
+    records: list[Held] = []
     if empties < _empties_before(shard, place, knobs):
         empties += 1
     else:

@@ -15,10 +15,13 @@ from streamiter.testing.calls import Call, Calls
 from streamiter.testing.control import Control
 from streamiter.testing.day import Day
 from streamiter.testing.faults import Fault, Faults
+from streamiter.testing.kinesis.api import TARGET as KINESIS
+from streamiter.testing.kinesis.desk import KinesisDesk
+from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.orders import Desk, Order
 from streamiter.testing.refusal import Refusal, internal, unknown_operation
-from streamiter.testing.service import Service
+from streamiter.testing.service import REGION, Service
 from streamiter.testing.streams_desk import StreamsDesk
 from streamiter.testing.tables import TableApi, TablesDesk
 
@@ -50,10 +53,12 @@ class Reception:
         self.lock = threading.RLock()
         self._tables = TableApi(service, knobs)
         self._day = Day(service, self._tables, knobs)
+        self.kinesis = KinesisService(knobs, service.region or REGION, service.account)
         self._requests = 0
         self._desks: dict[str, Desk] = {
             protocol.STREAMS: StreamsDesk(service, knobs, short_ids=short_ids),
             protocol.TABLES: TablesDesk(self._tables),
+            KINESIS: KinesisDesk(self.kinesis, knobs),
             protocol.CONTROL: Control(service, clock, knobs, self.faults),
         }
 

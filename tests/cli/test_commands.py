@@ -18,7 +18,9 @@ from streamiter.cli.commands import COMMANDS, streamiter
 from streamiter.cli.moments import age, parse_moment
 from streamiter.cli.words import in_our_words
 from streamiter.errors import CredentialsMissing, RecordsExpired
-from tests.cli.conftest import command_line, environment
+from streamiter.testing import Simulator
+from tests.cli.conftest import command_line, environment, start
+from tests.stream.helpers import soon
 
 NOW = 1_750_000_000.0  # 2025-06-15T15:06:40Z
 
@@ -264,3 +266,20 @@ def test_ctrl_c_while_it_loads_is_quiet_too():
         assert process.returncode in (130, -2, 1), errors
         if process.returncode == 130:
             assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "words", [("tail",), ("shards",), ("top",), ("doctor",), ("export", "--format", "jsonl", "--to", "out")]
+)
+def test_ctrl_c_does_not_wait_for_a_call_that_hangs(served: Simulator, tmp_path, words):
+    served.shape("S1 ~ S2")
+    served.put("S1")
+    served.fault("GetRecords", kind="hang", times=None)
+    with start(served, words[0], "users", *words[1:], cwd=tmp_path) as process:
+        soon(lambda: served.calls.by_operation["GetRecords"] > 0, seconds=20)
+        process.send_signal(signal.SIGINT)
+        since = time.monotonic()
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130, errors
+    assert time.monotonic() - since < 4
+    assert "Traceback" not in errors

@@ -110,6 +110,44 @@ def test_keys_only_and_new_images_only(invoke: Invoke):
             assert CliRunner().invoke(streamiter, [*ALL], obj=setting).stdout.rstrip().endswith(line)
 
 
+def test_a_record_that_nobody_can_decode_is_told_of_and_passed(sim: Simulator, invoke: Invoke):
+    sim.shape("S0")
+    for image in ({"id": {"X": "1"}}, {"id": {"N": "many"}}, {"id": {}}, {"id": {"SS": 5}}, {"id": {"S": "good"}}):
+        sim.put("S0", key={"id": {"S": "k"}}, new=image, typed=True)
+    lines = invoke(*ALL).stdout.splitlines()
+    bad = [record.sequence_number for record in sim.history][:4]
+    assert [line.split("INSERT  ")[1].split(" cannot be read: ")[0] for line in lines[:4]] == [
+        f"record {number} of S0" for number in bad
+    ]
+    assert len(lines) == 5
+    told = [json.loads(line) for line in invoke(*ALL, "--json").stdout.splitlines()]
+    assert [line["sequence_number"] for line in told if "error" in line] == bad
+    assert len(invoke(*ALL, "--where", "new.id = good").stdout.splitlines()) == 5, "who knows whether they fit"
+
+
+def test_a_stream_of_bytes_has_lines_too(invoke: Invoke):
+    """What a source gives that is not a table's: partition keys, payloads."""
+    from streamiter.cli.lines import record_line
+    from streamiter.cli.paint import Painter
+    from streamiter.cli.values import to_json
+    from streamiter.cli.where import parse_where
+    from streamiter.record import Record
+    from streamiter.shard import Rank
+
+    class Bytes(Record):
+        partition_key: str = "p1"
+        payload: bytes = b""
+
+    for payload, shown in ((b'{"a": "\x1b[2J"}', '{"a": "\\x1b[2J"}'), (b"\xff\x00", "<2 bytes /wA=>")):
+        record = Bytes("S1", "1" * 21, 1_750_000_000_000_000)
+        record.payload = payload
+        record.late, record.clock, record.order_us, record.rank = False, 7, 1_750_000_000_000_000, Rank("S1", 0, "S1")
+        line = Painter(coloured=False).line(record_line(record, dated=True))
+        assert line == f"2025-06-15T15:06:40Z  p1  {shown}".replace("\\\\", "\\")
+        assert json.loads(to_json(record))["key"] == {"partition_key": "p1"}
+        assert parse_where("key = p1 and not event = INSERT and new.a != x")(record)
+
+
 def test_from_and_until_are_times_too(users: Simulator, invoke: Invoke):
     assert keys_of(invoke("tail", "users", "--json", "--from", "3 minutes ago", "--until", "1 min ago").stdout) == [
         "bob",
@@ -310,6 +348,45 @@ def test_on_a_terminal_lines_are_cut_coloured_and_a_quiet_line_stands_below(serv
     assert cell_len(line) <= 80 and line.endswith("…")
     assert "Ctrl-C ends" in plain
     assert "Traceback" not in plain
+
+
+def test_a_reader_that_goes_while_nothing_comes_is_noticed(served: Simulator):
+    served.shape("S1")
+    served.put("S1")
+    process = start(served, "tail", "users", "--json", "--from", "trim_horizon")
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(20) == 141, "though nothing more was ever printed"
+    process.stderr.close()
+
+
+def test_a_full_disk_ends_it_with_the_token_before(served: Simulator, tmp_path: Path):
+    served.shape("S1")
+    write(served, "S1", rounds=5, every=0)
+    with open("/dev/full", "w") as full:
+        process = start(served, *ALL, "--token-file", tmp_path / "token", stdout=full)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1 and errors == "streamiter: No space left on device\n"
+    assert "clock" not in token_in(tmp_path / "token"), "nothing was returned yet"
+
+
+def test_a_closed_output_is_no_crash(served: Simulator):
+    served.shape("S1")
+    served.put("S1")
+    line = " ".join([*command_line(*ALL), ">&-", "2>&-"])
+    env = environment(AWS_ENDPOINT_URL=served.endpoint_url)
+    assert subprocess.run(["sh", "-c", line], env=env, check=False).returncode == 0
+
+
+def test_where_the_output_knows_no_such_signs_they_are_replaced(served: Simulator):
+    served.shape("S1")
+    old, new = {"id": "a", "n": 1}, {"id": "a", "n": "é→"}
+    served.put("S1", key="a", event="MODIFY", old=old, new=new)
+    env = environment(AWS_ENDPOINT_URL=served.endpoint_url, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    done = run(served, *ALL, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("n: 1 -> \\xe9->\n")
 
 
 # -- errors

@@ -129,7 +129,7 @@ def test_a_source_shows_what_it_is_of_and_no_more(users: Simulator):
     [
         "arn:aws:dynamodb",
         "arn:aws:dynamodb:us-east-1:123456789012:users",
-        "arn:aws:kinesis:us-east-1:123456789012:stream/users",
+        "arn:aws:kinesis:us-east-1:123456789012:table/users",
         "arn:aws:dynamodb:us-east-1:123456789012:table/",
         "arn:aws:dynamodb:us-east-1:123456789012:table/users/index/x",
         "arn:aws:dynamodb:us-east-1:123456789012:table/users/stream/",
@@ -154,7 +154,7 @@ def test_a_malformed_table_name_says_what_one_is(name: str):
 @pytest.mark.parametrize(
     "url, says",
     [
-        ("kinesis://users", "no source is called 'kinesis': there is dynamodb://TABLE"),
+        ("kafka://users", "no source is called 'kafka': there are dynamodb://TABLE and kinesis://STREAM"),
         ("http://127.0.0.1/users", "no source is called 'http'"),
         ("://users", "no source is called"),
         ("dynamodb://", "names no table: dynamodb://TABLE"),

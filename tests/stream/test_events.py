@@ -17,10 +17,10 @@ from streamiter import (
     Progress,
     RecordsExpired,
     Retry,
-    Stats,
     Stream,
     StreamiterError,
 )
+from streamiter.stream.listener import NOTHING_YET
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import assert_all_came, drain, drain_over_gaps, identities, take, until_raises, write
@@ -185,7 +185,7 @@ def test_progress_comes_about_each_five_seconds_while_reading_goes_on(sim: Simul
     assert len(progress) >= 10
     assert all(5 <= seconds <= 7 for seconds in passed)
     assert all(b.before == a.stats for a, b in zip(progress, progress[1:], strict=False))
-    assert progress[0].before == Stats({}, 0, 0, 0, 0, 0, 0, 0, 0, None, {}, 0, 0, 0)
+    assert progress[0].before == NOTHING_YET
 
 
 def test_all_that_was_done_was_told_when_a_batch_job_ends(sim: Simulator, open_stream: Open, told: Told):

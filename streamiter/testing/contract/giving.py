@@ -16,6 +16,7 @@ from streamiter.testing.contract.probe import (
     equal,
     expect,
     listing_of,
+    pages_of,
     read,
     records_of,
     write,
@@ -46,6 +47,25 @@ def lists_all_shards(rig: Rig) -> None:
         shard = listed[rig.shard_id(name)]
         equal(shard.parents, (rig.shard_id(parent),) if parent else (), f"the parents of {name}")
     expect(not listed[rig.shard_id("S2")].closed and not listed[rig.shard_id("S3")].closed, "S2 and S3 are open")
+
+
+@rule("merges")
+def lists_both_parents(rig: Rig) -> None:
+    """A shard that two others were merged into is listed with both, the one that outlives the other included."""
+    rig.shape("S0 ~ S1; {S0, S1} => S2")
+    listed = {shard.id: shard for shard in listing_of(rig)}
+    parents = {rig.shard_id("S0"), rig.shard_id("S1")}
+    equal(set(listed[rig.shard_id("S2")].parents), parents, "the parents of S2")
+
+
+@rule()
+def tells_true_children(rig: Rig) -> None:
+    """Where the end of a shard tells of its children, it tells of all of them, with their parents, as listings do."""
+    rig.shape("S0 => {S1, S2}")
+    children = pages_of(rig, "S0", Horizon())[-1].children
+    if children:
+        listed = {shard.id: shard.parents for shard in listing_of(rig) if rig.shard_id("S0") in shard.parents}
+        equal({shard.id: shard.parents for shard in children}, listed, "the children of S0")
 
 
 @rule("end")
@@ -167,6 +187,21 @@ def opens_at_a_time(rig: Rig) -> None:
         equal(keys[-(3 - place) :], list("abc")[place:], f"what was created with the record {place} or later")
 
 
+@rule("put_packed")
+def goes_on_within_a_packed_record(rig: Rig) -> None:
+    """Records that the service holds as one share a number; opened after it, all but the first of them come."""
+    rig.shape("S0")
+    write(rig, "S0", "a")
+    assert rig.put_packed is not None
+    rig.put_packed("S0", ["b", "c", "d"])
+    write(rig, "S0", "e")
+    records = records_of(rig, "S0", Horizon())
+    equal([rig.key_of(record) for record in records], list("abcde"), "the records of S0")
+    equal(len({record.number for record in records[1:4]}), 1, "how many numbers the packed records have")
+    keys, _ = read(rig, "S0", After(Place(records[1].number, 0)))
+    equal(keys, list("cde"), "what is after the first of the packed records")
+
+
 @rule()
 def is_asked_from_several_threads(rig: Rig) -> None:
     """Calls from several threads at once get each its own answer."""
@@ -183,6 +218,8 @@ def is_asked_from_several_threads(rig: Rig) -> None:
 RULES = (
     names_itself,
     lists_all_shards,
+    lists_both_parents,
+    tells_true_children,
     says_when_the_stream_ended,
     gives_records_in_order,
     keeps_the_limit,
@@ -191,5 +228,6 @@ RULES = (
     follows_a_shard_that_is_written,
     opens_after_a_record,
     opens_at_a_time,
+    goes_on_within_a_packed_record,
     is_asked_from_several_threads,
 )

@@ -67,13 +67,14 @@ def write(rig: Rig, name: str, keys: str | list[str]) -> None:
         rig.put(name, key)
 
 
-def raises(kind: type[SourceError], call: Callable[[], object]) -> SourceError:
+def raises(kind: type[SourceError] | tuple[type[SourceError], ...], call: Callable[[], object]) -> SourceError:
     """The error of this kind that a call must raise."""
     try:
         call()
     except kind as error:
         return error
-    raise AssertionError(f"there was no {kind.__name__}")
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    raise AssertionError(f"there was no {' and no '.join(kind.__name__ for kind in kinds)}")
 
 
 def equal(found: object, expected: object, what: str) -> None:
