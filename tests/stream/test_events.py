@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 from collections.abc import Callable
@@ -20,7 +21,6 @@ from streamiter import (
     Stream,
     StreamiterError,
 )
-from streamiter.stream.listener import NOTHING_YET
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import assert_all_came, drain, drain_over_gaps, identities, take, until_raises, write
@@ -185,7 +185,7 @@ def test_progress_comes_about_each_five_seconds_while_reading_goes_on(sim: Simul
     assert len(progress) >= 10
     assert all(5 <= seconds <= 7 for seconds in passed)
     assert all(b.before == a.stats for a, b in zip(progress, progress[1:], strict=False))
-    assert progress[0].before == NOTHING_YET
+    assert not any(getattr(progress[0].before, field.name) for field in dataclasses.fields(progress[0].before))
 
 
 def test_all_that_was_done_was_told_when_a_batch_job_ends(sim: Simulator, open_stream: Open, told: Told):
@@ -359,6 +359,24 @@ def test_it_may_look_at_the_stream(sim: Simulator, open_stream: Open):
     )
     assert_all_came(drain(stream, sim.clock, quiet=20), sim)
     assert looks
+
+
+def test_events_are_told_one_at_a_time_whatever_it_calls(sim: Simulator, open_stream: Open, told: Told):
+    depths = [0]
+
+    def on_event(event: Event) -> None:
+        depths.append(depths[-1] + 1)
+        told.append(event)
+        stream.heartbeat()
+        depths.append(depths[-1] - 1)
+
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=3)
+    sim.fault("GetRecords", kind="throttle", times=6)
+    stream: Stream = open_stream(on_event=on_event)
+    assert_all_came(drain(stream, sim.clock, quiet=20), sim)
+    assert len(told.of(Retry)) == 6
+    assert max(depths) == 1
 
 
 def test_it_may_close_the_stream(sim: Simulator, open_stream: Open):
