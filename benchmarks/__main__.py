@@ -30,6 +30,8 @@ CASES = {
     "growth": "benchmarks.cases.growth",
     "kinesis": "benchmarks.cases.kinesis",
     "kinesis_reshard": "benchmarks.cases.kinesis_reshard",
+    "spark": "benchmarks.cases.spark",
+    "spark_latency": "benchmarks.cases.spark_latency",
     "server": "benchmarks.cases.server",
     "instructions": "benchmarks.instructions",
 }

@@ -54,6 +54,8 @@ READERS = {
     "streamiter on Kinesis": "benchmarks.readers.kinesis_ours",
     "boto3 on Kinesis": "benchmarks.readers.kinesis_plain",
     "async-kinesis": "benchmarks.readers.kinesis_async",
+    "spark": "benchmarks.readers.by_spark",
+    "spark, 1 core": "benchmarks.readers.by_spark_alone",
 }
 PYTHONS = {"bloop": environment.bloop_python, "async-kinesis": environment.async_kinesis_python}
 

@@ -7,6 +7,7 @@
     │   └── InvalidToken                   a token that is damaged, too new, or of another stream
     ├── RecordsExpired (LookupError)       a gap: the service no longer holds what comes next
     ├── PoisonRecord                       a record that the caller's model cannot take
+    ├── ValueMisfit (ValueError)           an attribute that does not fit the caller's Spark schema
     ├── SourceError                        the service, or the way to it
     │   ├── AccessDenied                   a permission is missing; names the action
     │   ├── CredentialsMissing             nothing to sign calls with, or no region to send them to
@@ -69,6 +70,19 @@ class PoisonRecord(StreamiterError):
         super().__init__(
             f"{model} cannot take record {sequence_number} of shard {shard_id}: {type(cause).__name__}; "
             "the token is still before it: mend the model, or go past it with stream.skip()"
+        )
+
+
+class ValueMisfit(StreamiterError, ValueError):
+    """An attribute of a record does not fit the column that the caller's schema has for it."""
+
+    def __init__(self, attribute: str, shard_id: str, sequence_number: str, what: str) -> None:
+        self.attribute = attribute
+        self.shard_id = shard_id
+        self.sequence_number = sequence_number
+        super().__init__(
+            f"attribute {attribute} of record {sequence_number} of shard {shard_id} does not fit the schema: {what}; "
+            "widen the column, or read the images as text"
         )
 
 

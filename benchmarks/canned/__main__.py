@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, action="append", help="a stream of so many shards; may be repeated")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS", help="before each answer leaves")
     parser.add_argument("--rolls", action="store_true", help="the shards will roll: see Service.control")
+    parser.add_argument("--rolled", action="store_true", help="the shards have rolled: their children have nothing yet")
     parser.add_argument("--closed", action="store_true", help="the shards take no more records")
     parser.add_argument("--kinesis", action="store_true", help="speaks Kinesis; records are payloads of so many bytes")
     options = parser.parse_args()
@@ -34,7 +35,7 @@ def _service(options: argparse.Namespace) -> Service | KinesisService:
     if options.kinesis:
         return KinesisService(options.records, options.record_bytes, shards[0])
     backlog = Backlog(options.records, options.record_bytes)
-    service = Service(backlog, shards, rolls=options.rolls, closed=options.closed)
+    service = Service(backlog, shards, rolls=options.rolls, rolled=options.rolled, closed=options.closed)
     service.latency = options.latency
     return service
 

@@ -49,13 +49,16 @@ class Stream:
 class Service:
     """Answers calls from memory, and counts them."""
 
-    def __init__(self, backlog: Backlog, layouts: list[int], *, rolls: bool = False, closed: bool = False) -> None:
+    def __init__(
+        self, backlog: Backlog, layouts: list[int], *, rolls: bool = False, rolled: bool = False, closed: bool = False
+    ) -> None:
         self.calls: Counter[str] = Counter()
         self.records = 0  # sent
         self.latency = 0.0
         self._backlog = backlog
         self._streams = {
-            STREAM_ARN.format(shards=count): _stream(backlog, count, rolls=rolls, closed=closed) for count in layouts
+            STREAM_ARN.format(shards=count): _stream(backlog, count, rolls=rolls, rolled=rolled, closed=closed)
+            for count in layouts
         }
         self._pages: OrderedDict[tuple[str, str, int, int], tuple[bytes, str]] = OrderedDict()
         self._kept_bytes = 0
@@ -155,15 +158,17 @@ class Service:
             self._kept_bytes -= len(body)
 
 
-def _stream(backlog: Backlog, count: int, *, rolls: bool, closed: bool) -> Stream:
+def _stream(backlog: Backlog, count: int, *, rolls: bool, rolled: bool, closed: bool) -> Stream:
     lanes = deal(len(backlog), count)
+    if rolled:  # All of it is in closed shards, whose children have nothing yet.
+        lanes = lanes + [[] for _ in range(count)]
     if rolls:  # The parents hold the first half of the backlog, their children the second.
         half = len(backlog) // 2
         first = deal(half, count)
         lanes = first + [[half + place for place in places] for places in first]
     second = BASE - 3600
     ids = [SHARD_ID.format(second=second + number // count * 7200, number=number) for number in range(len(lanes))]
-    parents = [None] * count + (ids[:count] if rolls else [])
+    parents = [None] * count + (ids[:count] if rolls or rolled else [])
     return Stream(list(map(Shard, ids, parents, lanes)), rolls=rolls, closed=closed)
 
 

@@ -49,7 +49,8 @@ class _Absence:
 class Discovery:
     """Counts listings; pure: it is told when one begins and what it showed, and says when the next is due."""
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
+    def __init__(self, known: Iterable[str] = (), *, every_us: int = EVERY_US) -> None:
+        self._every_us = every_us
         self.is_whole = False  # whether what was listed since the (re)start may be relied on
         self.listings = 0  # complete ones
         self._expected = frozenset(known)  # shards that a token names: a listing without them is doubtful
@@ -152,7 +153,7 @@ class Discovery:
         if self._done_us is None:
             return -(1 << 62)
         # After news there may be more of it soon: a sibling, a row that was lacking.
-        pauses = [min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), EVERY_US)]
+        pauses = [min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), self._every_us)]
         if self._empty:
             pauses.append(EMPTY_EVERY_US if self.listings else 0)
         if self._is_requested or not self.is_whole or any(count < AGREEING for count in self._agreed.values()):

@@ -9,6 +9,7 @@ A shard is in one of these states:
     lane        opened: being read, or read to its end (then kept, as the parent of its children, while listed)
     read        an ancestor of a lane that a token named: it was read before
     ghost       read anew, without returning records, only to learn the floor of a shard below it
+    handed      closed, and read by somebody else: it counts as returned from the moment that it is taken
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from heapq import nsmallest
 import msgspec
 
 from streamiter.clock import SECOND_US, floor_second
-from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery, Lineage
+from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.stream import resume
 from streamiter.stream.ghosts import Ghosts
+from streamiter.stream.handover import Handed, Handover
 from streamiter.stream.mark import Mark
 from streamiter.stream.probes import Probes
 from streamiter.stream.schedule import Schedule
@@ -42,12 +44,14 @@ class Reading:
         lateness_us: int | None = 1_000_000,
         retention_us: int = 86_400_000_000,
         poll_us: int = 250_000,
+        listing_us: int = EVERY_US,
         now_us: int = 0,
+        hands_over: bool = False,
     ) -> None:
         self._base = token
         self.lineage = Lineage()
         self.merge = Merge(holds=lateness_us is not None, high=high_key(token), clock=token.clock)
-        self.discovery = Discovery(lane.shard for lane in token.lanes if lane.ended is None)
+        self.discovery = Discovery((lane.shard for lane in token.lanes if lane.ended is None), every_us=listing_us)
         self.schedule = Schedule(poll_us, lateness_us)
         self.lanes: dict[str, Lane] = {}
         self.read: set[str] = set()
@@ -61,6 +65,7 @@ class Reading:
         self._present_us = retention_us
         self._ghosts = Ghosts(self.lineage, self.schedule)
         self._probes = Probes(self.lineage, self.schedule)
+        self._handover = Handover(self.lineage) if hands_over else None
         self._refuses_time = False
         self._gapped: set[str] = set()
         self._named = frozenset(lane.shard for lane in token.lanes)
@@ -68,6 +73,9 @@ class Reading:
         self._unread: set[str] = set()
         self._unsure: set[str] = set()  # of these it is not clear yet what they follow: nothing may come out
         self._passed: set[str] = set()  # read to their end: what is below them may be opened
+        self._lost: set[str] = (
+            set()
+        )  # finished before the token was taken, with a last order time that it does not know
         self.merge.is_blocked = True
         for entry in token.lanes:
             self._restore(entry, now_us)
@@ -92,6 +100,7 @@ class Reading:
             self.lanes[shard_id].childless = True
         for shard_id in (*fruitful, *childless):
             self.merge.release(shard_id)
+        self._pass_handed(now_us)
         self._watch_leaves(service_us, is_final=is_final)
         self._forget(listed, now_us)
 
@@ -158,6 +167,7 @@ class Reading:
                 self.merge.release(shard_id)
             if any(child.id in self._unsure for child in children):
                 self.discovery.request()  # the other parent of a merge is not listed yet
+            self._pass_handed(now_us)
         return True
 
     def failed(self, shard_id: str, due_us: int) -> None:
@@ -230,6 +240,7 @@ class Reading:
         else:
             self.gone += 1
             self._end_gone(lane, now_us)
+            self._pass_handed(now_us)
 
     def retain(self, retention_us: int) -> None:
         """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
@@ -267,10 +278,12 @@ class Reading:
         if lane.is_gone:
             lane.gap = None
             self._end_gone(lane, now_us)
+            self._pass_handed(now_us)
             return
         lane.restart(self._start(lane.emitted_us, self.service_us))
         self.merge.update(lane)
-        self.schedule.at(lane.shard_id, now_us)
+        self._fetch_or_hand(lane, now_us)
+        self._pass_handed(now_us)
 
     def _is_stale(self, position: Position) -> bool:
         """Whether a lane that opens there now may have lost records that were held when its start was chosen."""
@@ -342,13 +355,14 @@ class Reading:
         return self.merge.waiting_bytes
 
     @property
+    def is_read_out(self) -> bool:
+        """Whether every known shard was returned to its end."""
+        return self.discovery.is_whole and not self._unread and all(lane.is_drained for lane in self.lanes.values())
+
+    @property
     def is_drained(self) -> bool:
         """Whether every known shard was returned to its end, and no child of any is looked for."""
-        return (
-            self.discovery.is_whole
-            and not self._unread
-            and all(lane.is_drained and not self.discovery.is_waiting(lane.shard_id) for lane in self.lanes.values())
-        )
+        return self.is_read_out and not any(map(self.discovery.is_waiting, self.lanes))
 
     def mark(self, now_us: int) -> Mark:
         """Begins to find out what the service holds at this moment: every lane is asked, the shards are listed."""
@@ -381,8 +395,9 @@ class Reading:
         if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
             return True
         # A shard that is written to all the time may never have an empty page.
-        margin_us = SECOND_US + (self._lateness_us or 0)
-        return lane.newest_us is not None and lane.newest_us > (mark.service_us or 0) + margin_us
+        # But a creation time ahead of the service's own clock tells nothing about how far the lane has come.
+        beyond_us = (mark.service_us or 0) + SECOND_US + (self._lateness_us or 0)
+        return lane.newest_us is not None and beyond_us < lane.newest_us <= lane.service_us
 
     def token(self) -> Token:
         """The state after the last record returned."""
@@ -408,6 +423,8 @@ class Reading:
             self._asleep.add(entry.shard)
             return
         self._passed.add(entry.shard)
+        if lane.unresolved:
+            self._lost.add(entry.shard)
         if not lane.childless:
             self.discovery.ended(entry.shard, now_us)
             self.merge.open(lane)
@@ -448,7 +465,9 @@ class Reading:
             return
         if lane.latest and self.service_us is not None:
             lane.restart(AtTime(resume.latest_us(self.service_us, self._lateness_us), self.service_us))
+        is_unresolved = lane.unresolved or any(above.unresolved for above in self._above(shard_id))
         lane.raise_floor(self._floor(shard_id))
+        lane.unresolved = self._handover is not None and is_unresolved
         self._asleep.discard(shard_id)
         self._unsure.discard(shard_id)
         lane.rank = self.lineage.rank(shard_id)
@@ -478,12 +497,17 @@ class Reading:
             lateness_us=self._lateness_us or 0,
         )
         self.lanes[shard_id] = lane
+        if self._handover is not None and self._is_lost_above(shard_id):
+            lane.unresolved = True
+            if not self._handover.takes(shard_id):
+                # Whether its oldest records belong to what was asked for, only those know who read its ancestors.
+                lane.start, lane.skip_before_us, lane.idle_us = Horizon(lane.opened_us), None, None
         self._begin(lane, now_us)
 
     def _begin(self, lane: Lane, now_us: int) -> None:
         self.lineage.fix_rank(lane.shard_id, lane.rank)
         self.merge.open(lane)
-        self.schedule.at(lane.shard_id, now_us)
+        self._fetch_or_hand(lane, now_us)
 
     def _start(self, floor_us: int | None, opened_us: int | None) -> Position:
         """Where an unread shard starts: the stream's start, or its horizon where an ancestor gave records already."""
@@ -542,14 +566,24 @@ class Reading:
 
     def _above(self, shard_id: str) -> list[Lane]:
         """The lanes of its parents, ghosts too."""
-        lanes = (self.lanes.get(parent) or self._ghosts.get(parent) for parent in self.lineage.parents(shard_id))
+        parents = self.lineage.parents(shard_id)
+        lanes = [found.get(parent) for parent in parents for found in (self.lanes, self._ghosts)]
         return [lane for lane in lanes if lane is not None]
+
+    def _is_lost_above(self, shard_id: str) -> bool:
+        """Whether somebody else reads, or has read, ancestors whose order times may be above its own."""
+        parents = self.lineage.parents(shard_id)
+        is_lost = not self._base.closed_are_read and not self.read.isdisjoint(parents)
+        return is_lost or any(lane.unresolved for lane in self._above(shard_id))
 
     def _seek_floor(self, shard_id: str, now_us: int) -> bool:
         """Has ancestors read anew whose order times a resume has lost; gives whether that is still under way."""
         if self._base.closed_are_read or self._base.fresh:
             return False  # Bloop knew no floors; and a first reading has read nothing before.
-        return self._ghosts.seek(shard_id, self.read, self._make_ghost, now_us)
+        if self._handover is not None:
+            return False  # It is left to who reads the ancestors.
+        read = self.read | self._lost if self._lost else self.read
+        return self._ghosts.seek(shard_id, read, self._make_ghost, now_us)
 
     def _make_ghost(self, shard_id: str) -> Lane:
         floor_us = self._floor(shard_id)
@@ -561,6 +595,32 @@ class Reading:
             skip_before_us=self._base.start if floor_us is None else None,
             closed=True,
         )
+
+    # -- handing over
+
+    def take_handed(self) -> list[Handed]:
+        """The shards that somebody else is to read now, in the order of lineage; from here on the token is after them."""
+        self.merge.settle()
+        return [] if self._handover is None else self._handover.take(self.lanes)
+
+    def lost_above(self, shard_id: str) -> list[str]:
+        """The ancestors that somebody else reads, or has read: only they know how high their order times go."""
+        lost = self.read | self._lost | (self._handover.shards if self._handover is not None else set())
+        above = self.lineage.ancestors(shard_id) & lost
+        return sorted(above, key=lambda ancestor: self.lineage.rank(ancestor).depth, reverse=True)
+
+    def _fetch_or_hand(self, lane: Lane, now_us: int) -> None:
+        if self._handover is None or not self._handover.takes(lane.shard_id):
+            self.schedule.at(lane.shard_id, now_us)
+        elif self._is_stale(lane.fetch_position):
+            self._gap(lane, "its start is older than what the service holds")
+        else:
+            self._handover.add(lane)
+
+    def _pass_handed(self, now_us: int) -> None:
+        """What is handed over counts as read here; what is below it may be opened, and handed over in turn."""
+        while self._handover is not None and (lane := self._handover.next()) is not None:
+            self._pass_over(lane, now_us)
 
     # -- ends
 

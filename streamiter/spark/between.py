@@ -1,0 +1,60 @@
+"""Between two tokens: which part of which shard it is; pure; a micro-batch that comes again is read so."""
+
+from __future__ import annotations
+
+from streamiter.lineage import Lineage
+from streamiter.position import AtTime, Horizon, Place, Position
+from streamiter.shard import Rank, Shard
+from streamiter.spark.parts import ShardRange
+from streamiter.token import Token, TokenLane
+
+
+def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
+    """The ranges from one token to a later one, parents first. The lineage is as listings tell it by now."""
+    for named in (*start.lanes, *end.lanes):
+        lineage.add(Shard(named.shard, named.parents))
+        if named.rank is not None:
+            lineage.fix_rank(named.shard, named.rank)
+    before = {lane.shard: lane for lane in start.lanes}
+    after = {lane.shard: lane for lane in end.lanes}
+    read_before = lineage.ancestors(*before) - before.keys()
+    read_after = lineage.ancestors(*after) - after.keys()
+    found = []
+    for shard_id in sorted(lineage, key=lambda shard_id: (lineage.rank(shard_id).depth, shard_id)):
+        lane, last = before.get(shard_id), after.get(shard_id)
+        if shard_id in read_before or (lane is not None and lane.ended is not None):
+            continue
+        if last is not None and last.ended is None:
+            if last.place is None or (lane is not None and lane.place == last.place):
+                continue  # Nothing was read of it.
+            stop: Place | None = Place.of(*last.place)
+        elif last is not None or shard_id in read_after:
+            stop = None
+        else:
+            continue  # It is unread at the end, too.
+        found.append(_range(shard_id, start, lane, stop, lineage, read_before, service_us))
+    return found
+
+
+def _range(
+    shard_id: str,
+    start: Token,
+    lane: TokenLane | None,
+    stop: Place | None,
+    lineage: Lineage,
+    read: set[str],
+    service_us: int | None,
+) -> ShardRange:
+    ancestors = sorted(lineage.ancestors(shard_id), key=lambda above: lineage.rank(above).depth, reverse=True)
+    if start.closed_are_read:
+        ancestors = [above for above in ancestors if above not in read]  # Bloop knew no floors
+    rank: Rank = lineage.rank(shard_id)
+    if lane is None:
+        position: Position = Horizon(service_us) if start.start is None else AtTime(start.start, service_us)
+        return ShardRange(shard_id, rank, position, stop, None, tuple(ancestors), start.start)
+    is_unread = lane.floor is None and lane.place is None
+    # What was read before the token is in its floor, unless it says otherwise.
+    seek = ancestors if lane.unresolved else [above for above in ancestors if above not in read]
+    since_us = start.start if is_unread else None
+    idle_us = lane.time if lane.time is not None and (lane.floor is None or lane.floor < lane.time) else None
+    return ShardRange(shard_id, rank, lane.position, stop, lane.floor, tuple(seek), since_us, idle_us)

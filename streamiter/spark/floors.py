@@ -1,0 +1,70 @@
+"""Floors: how high the order times of a shard's ancestors go, found by asking them for what is newer than the shard itself.
+
+Nearly always that is nothing: an ancestor ended before the shard began. So it takes two calls for each, and no order times
+have to travel between tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from streamiter.clock import Clock, floor_second
+from streamiter.errors import PositionTrimmed, ShardGone, TimeUnsupported
+from streamiter.position import AtTime, Horizon, Position
+from streamiter.source.base import Source
+from streamiter.spark.fetching import pages
+
+
+class Floors:
+    """What a worker has found out so far. Ancestors are closed: what was found stays true, or they are trimmed."""
+
+    def __init__(self, source: Source, clock: Clock) -> None:
+        self._source = source
+        self._clock = clock
+        self._greatest: dict[str, int] = {}  # the greatest creation time of a shard, where that is known
+        self._none_from: dict[str, int] = {}  # from this time on the shard has no record
+        self._refuses_time = False
+
+    def note(self, shard_id: str, last_us: int | None) -> None:
+        """The shard was read whole: this was the last order time of it and of its ancestors."""
+        if last_us is not None:
+            self._greatest[shard_id] = last_us
+        self._none_from[shard_id] = 0 if last_us is None else last_us + 1
+
+    def above(self, ancestors: Collection[str], from_us: int | None, service_us: int | None) -> int | None:
+        """The greatest order time of these shards, where it is `from_us` or later (None: whatever it is)."""
+        found = [self._of(ancestor, from_us, service_us) for ancestor in ancestors]
+        return max((time_us for time_us in found if time_us is not None), default=None)
+
+    def _of(self, shard_id: str, from_us: int | None, service_us: int | None) -> int | None:
+        none_from_us = self._none_from.get(shard_id)
+        is_known = shard_id in self._greatest or (none_from_us is not None and (from_us or 0) >= none_from_us)
+        if not is_known:
+            self._seek(shard_id, from_us, service_us)
+        greatest_us = self._greatest.get(shard_id)
+        return greatest_us if greatest_us is not None and greatest_us >= (from_us or 0) else None
+
+    def _seek(self, shard_id: str, from_us: int | None, service_us: int | None) -> None:
+        greatest_us: int | None = None
+        try:
+            for created in self._created(shard_id, from_us, service_us):
+                greatest_us = max([us for us in created if us is not None] + [greatest_us or 0])
+        except (PositionTrimmed, ShardGone):
+            pass  # What is trimmed counts as absent (law 3).
+        if greatest_us:
+            self._greatest[shard_id] = greatest_us
+        self._none_from[shard_id] = max(greatest_us + 1 if greatest_us else 0, from_us or 0)
+
+    def _created(self, shard_id: str, from_us: int | None, service_us: int | None) -> list[Sequence[int | None]]:
+        """The creation times from a moment on, page by page; where shards cannot be opened at a time, all of them."""
+        start: Position = Horizon()
+        if from_us and not self._refuses_time:
+            # A time in the future is refused: nothing but records with a clock that is ahead can be there.
+            moment_us = floor_second(from_us if service_us is None else min(from_us, service_us))
+            start = AtTime(moment_us)
+        try:
+            told = pages(self._source, shard_id, lambda: start, self._clock)
+            return [[record.created_us for record in page.records] for page in told]
+        except TimeUnsupported:
+            self._refuses_time = True
+            return self._created(shard_id, None, None)

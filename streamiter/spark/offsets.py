@@ -1,0 +1,54 @@
+"""Offsets: tokens as Spark keeps them in its checkpoints, as JSON that is the same text for the same place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from streamiter.errors import InvalidPosition
+from streamiter.source.base import Source
+from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
+from streamiter.stream.position import parse_position
+from streamiter.stream.resume import token_at_start
+from streamiter.token import Token
+
+# "latest" is no place: Spark asks for a query's first offset again and again, and again after a crash. So the first batch
+# is an empty one, from here to the token of the moment; from then on it stands in the checkpoint.
+AT_LATEST: dict[str, Any] = {"position": LATEST}
+
+
+def first_offset(options: Options, source: Source) -> dict[str, Any]:
+    """The offset that a query begins with; the same however often it is asked for."""
+    if options.starting_position == LATEST:
+        return dict(AT_LATEST)
+    return offset_of(start_token(options, source))
+
+
+def start_token(options: Options, source: Source) -> Token:
+    """The token that `startingPosition` stands for, where it stands for one."""
+    return position_token(options.starting_position, source)
+
+
+def position_token(position: str, source: Source) -> Token:
+    """A position of the options as a token of this stream."""
+    if position == TRIM_HORIZON:
+        return token_at_start(source.name)
+    if position.startswith("{"):
+        return token_of(json.loads(position), source)
+    if position.isdigit():
+        return token_at_start(source.name, int(position))
+    raise InvalidPosition(f"{position} is no place that can be resumed from")
+
+
+def token_of(offset: Mapping[str, Any], source: Source) -> Token:
+    """The token of an offset, checked to be of this stream."""
+    token = parse_position(offset, source.name)
+    assert isinstance(token, Token)
+    return token
+
+
+def offset_of(token: Token) -> dict[str, Any]:
+    """A token as an offset: Spark compares the text, so its keys are sorted."""
+    offset: dict[str, Any] = json.loads(json.dumps(token.to_dict(), sort_keys=True))
+    return offset

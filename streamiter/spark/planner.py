@@ -1,0 +1,253 @@
+"""The planner: on Spark's driver it reads what is open with the merged core, and leaves what is closed to executors."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from streamiter.clock import SECOND_US, Clock, microseconds
+from streamiter.errors import RecordsExpired, SourceError, TimeUnsupported
+from streamiter.position import AtTime
+from streamiter.record import Record
+from streamiter.source.base import Source
+from streamiter.spark.between import ranges_between
+from streamiter.spark.listing import list_lineage
+from streamiter.spark.options import Options
+from streamiter.spark.packing import MOST_BYTES, pack, row_bytes
+from streamiter.spark.parts import Partition, Rows, ShardRange, handed_range, partitions
+from streamiter.spark.shards import HINT
+from streamiter.stream.driver import Driver
+from streamiter.stream.handover import Handed
+from streamiter.stream.listener import Listener
+from streamiter.stream.mark import Mark
+from streamiter.stream.reading import Reading
+from streamiter.token import Token
+
+logger = logging.getLogger("streamiter.spark")
+
+PREFETCH_BYTES = 64 * 1024 * 1024
+CONCURRENCY = 16
+PATIENCE_SECONDS = 60.0
+POLL_US = SECOND_US // 4
+RUN = 512  # records between two looks at where a mark stands
+
+
+class Harvest(NamedTuple):
+    """What came out: rows of the planner's own, and shards for executors; the token is after all of it."""
+
+    records: list[Record]
+    handed: list[Handed]
+    token: Token
+
+
+class Planner:
+    """Reads on from a token. One thread at a time may use it."""
+
+    def __init__(
+        self,
+        source: Source,
+        token: Token,
+        options: Options,
+        clock: Clock,
+        *,
+        hands_over: bool,
+        lateness: float | None,
+    ) -> None:
+        self._source = source
+        self._clock = clock
+        self._options = options
+        self._reading = Reading(
+            token,
+            lateness_us=None if lateness is None else microseconds(lateness),
+            retention_us=source.retention_us,
+            poll_us=POLL_US,
+            listing_us=microseconds(options.listing_seconds),
+            now_us=microseconds(clock.monotonic()),
+            hands_over=hands_over,
+        )
+        self._start_us = token.start
+        self._driver = Driver(
+            source,
+            self._reading,
+            clock,
+            Listener(None, source.name, clock),
+            concurrency=CONCURRENCY,
+            prefetch_bytes=PREFETCH_BYTES,
+            patience=PATIENCE_SECONDS,
+        )
+        self._handed: list[Handed] = []
+
+    # -- turning
+
+    def turn(self, *, wait: bool = False) -> None:
+        """Does what can be done now; raises what must not be waited out."""
+        self._driver.turn(wait=wait)
+        self._pass_gaps()
+        self._driver.raise_fault()
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long nothing is due, if no answer comes; 0 while one is under way."""
+        if self._driver.is_asking:
+            return 0.0
+        return max(0.0, (self._driver.next_due_us - self._driver.now_us) / SECOND_US)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether an answer waits to be taken in."""
+        return self._driver.has_answers
+
+    @property
+    def has_news(self) -> bool:
+        """Whether anything can come out now."""
+        self._handed += self._reading.take_handed()
+        return bool(self._handed) or self._reading.peek() is not None
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether much more is about to come: shards are being caught up with, and there is room."""
+        reading = self._reading
+        if reading.waiting_bytes > PREFETCH_BYTES // 2:
+            return False
+        return reading.merge.is_blocked or any(
+            lane.is_behind and not lane.is_current for lane in reading.lanes.values()
+        )
+
+    def mark(self) -> Mark:
+        """This moment, for `is_past`."""
+        return self._reading.mark(self._driver.now_us)
+
+    def is_past(self, mark: Mark) -> bool:
+        """Whether all that the service held at the mark came out."""
+        return self._reading.is_past(mark) or self._is_over()
+
+    def _is_over(self) -> bool:
+        """Whether the stream is disabled and read to its end: no child of any shard will follow."""
+        self._reading.settle()
+        return self._driver.is_final and self._reading.is_read_out
+
+    def harvest(
+        self, most_records: int | None = None, most_bytes: int | None = None, mark: Mark | None = None
+    ) -> Harvest:
+        """Takes out what can come out now, up to a limit, or to a mark."""
+        if most_bytes is None:
+            records = list(islice(self._due(mark), most_records))
+        else:
+            records = self._measured(most_records or sys.maxsize, most_bytes)
+        self._handed += self._reading.take_handed()
+        handed, self._handed = self._handed, []
+        return Harvest(records, handed, msgspec.structs.replace(self._reading.token(), clock=0))
+
+    def _measured(self, most_records: int, most_bytes: int) -> list[Record]:
+        """What can come out now, up to so many bytes; the first record comes whatever its size."""
+        records: list[Record] = []
+        size_bytes = 0
+        while len(records) < most_records and (record := self._reading.peek()) is not None:
+            size_bytes += row_bytes(record)
+            if records and size_bytes > most_bytes:
+                break
+            records.append(record)
+            self._reading.pop()
+        return records
+
+    def _due(self, mark: Mark | None) -> Iterator[Record]:
+        while True:
+            count = 0
+            for record in self._reading.records():
+                yield record
+                count += 1
+                if mark is not None and count % RUN == 0 and self.is_past(mark):
+                    return
+            if not count:
+                return
+
+    def read_until_caught_up(self) -> Harvest:
+        """All that the service holds at this moment. Waits for it."""
+        mark = self.mark()
+        records: list[Record] = []
+        handed: list[Handed] = []
+        while True:
+            self.turn(wait=True)
+            harvest = self.harvest(mark=mark)
+            records += harvest.records
+            handed += harvest.handed
+            if self.is_past(mark):
+                return Harvest(records, handed, harvest.token)
+            if not harvest.records and self.pause_seconds:
+                self._clock.sleep(self.pause_seconds)
+
+    def close(self) -> None:
+        """Ends its threads, and lets go of the source."""
+        self._driver.close()
+
+    def _pass_gaps(self) -> None:
+        while (lane := self._reading.gap) is not None:
+            gap = RecordsExpired(lane.shard_id, lane.position, reason=lane.gap or "", hint=HINT)
+            if self._options.fails_on_data_loss:
+                raise gap
+            logger.warning("gap accepted, as failOnDataLoss=false says: %s", gap)
+            self._reading.skip_gap(self._driver.now_us)
+
+    # -- planning
+
+    def plan(self, harvest: Harvest) -> list[Partition]:
+        """A harvest as partitions."""
+        ranges = [handed_range(handed, self._reading.lost_above(handed.shard_id)) for handed in harvest.handed]
+        return plan(ranges, self._rows(harvest.records), self._source, self._options, self._reading.service_us)
+
+    def _rows(self, records: list[Record]) -> list[Rows]:
+        """The records as rows; those of a shard with lost ancestors by themselves, to have their floors found by a task."""
+        lost: dict[str, tuple[str, ...]] = {}
+        for shard_id in {record.shard_id for record in records}:
+            lane = self._reading.lanes.get(shard_id)
+            is_unresolved = lane is not None and lane.unresolved
+            lost[shard_id] = tuple(self._reading.lost_above(shard_id)) if is_unresolved else ()
+        rows = pack([record for record in records if not lost[record.shard_id]], self._source.name)
+        for shard_id, seek in sorted(lost.items()):
+            if seek:
+                own = [record for record in records if record.shard_id == shard_id]
+                rows += pack(own, self._source.name, shard_id=shard_id, seek=seek, since_us=self._start_us)
+        return rows
+
+
+def plan(
+    ranges: list[ShardRange], rows: list[Rows], source: Source, options: Options, service_us: int | None
+) -> list[Partition]:
+    """Partitions of these ranges and rows."""
+    return partitions(
+        source.name,
+        ranges,
+        rows,
+        most=options.max_partitions,
+        most_bytes=MOST_BYTES,
+        families=_refuses_time(source, [shard_id for seek in _sought(ranges, rows) for shard_id in seek]),
+        service_us=service_us,
+    )
+
+
+def plan_between(start: Token, end: Token, source: Source, options: Options, clock: Clock) -> list[Partition]:
+    """Partitions of what lies between two tokens: all of it is read by tasks."""
+    lineage, service_us = list_lineage(source, clock)
+    return plan(ranges_between(start, end, lineage, service_us), [], source, options, service_us)
+
+
+def _sought(ranges: list[ShardRange], rows: list[Rows]) -> list[tuple[str, ...]]:
+    return [*(part.seek for part in ranges), *(part.seek for part in rows)]
+
+
+def _refuses_time(source: Source, shard_ids: list[str]) -> bool:
+    """Whether the service cannot open shards at a time; a call for an iterator tells, without reading anything."""
+    for shard_id in shard_ids:
+        try:
+            source.open_iterator(shard_id, AtTime(SECOND_US))
+        except TimeUnsupported:
+            return True
+        except SourceError:
+            continue  # It may be gone; another one tells as well.
+        return False
+    return False

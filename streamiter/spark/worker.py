@@ -1,0 +1,66 @@
+"""Workers' part: a partition's rows, read by the task that Spark gave it to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from streamiter.clock import SystemClock
+from streamiter.source.base import Source
+from streamiter.spark.columns import Columns, between, first_order_us, raise_floor
+from streamiter.spark.faults import told_plainly
+from streamiter.spark.floors import Floors
+from streamiter.spark.formats import make_source
+from streamiter.spark.options import Options
+from streamiter.spark.packing import unpack
+from streamiter.spark.parts import Partition, Rows, ShardRange
+from streamiter.spark.shards import ShardReader
+from streamiter.stream.table import records_to_table
+
+
+@lru_cache(maxsize=8)
+def _source_of(options: Options, stream: str) -> tuple[Source, Floors]:
+    # Kept from task to task: a client takes longer to make than most pages, and a floor that was found stays found.
+    source = make_source(options, stream)
+    return source, Floors(source, SystemClock())
+
+
+def read_partition(
+    partition: Partition, options: Options, schema: StructType, before_us: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a partition, in the columns of a schema; `before_us`: those with an earlier order time alone."""
+    with told_plainly():
+        columns = Columns(schema)
+        source, floors = _source_of(options, partition.stream)
+        reader = ShardReader(source, floors, SystemClock(), fails_on_gap=options.fails_on_data_loss)
+        try:
+            for table in tables(partition, reader, floors, before_us):
+                yield from columns.batches(table)
+        finally:
+            source.close()  # Its connections: a worker that waits for its next task keeps none.
+
+
+def tables(partition: Partition, reader: ShardReader, floors: Floors, before_us: int | None) -> Iterator[pa.Table]:
+    """The rows of a partition, in the standard columns."""
+    for part in partition.parts:
+        if isinstance(part, ShardRange):
+            for records in reader.read(part, before_us, partition.service_us):
+                yield records_to_table(records, partition.stream)
+        else:
+            yield _resolve(unpack(part), part, floors, before_us, partition.service_us)
+
+
+def _resolve(table: pa.Table, rows: Rows, floors: Floors, before_us: int | None, service_us: int | None) -> pa.Table:
+    """Rows of the planner's, which could not know how high the order times of the shard's ancestors go."""
+    since_us = None
+    if rows.seek and table.num_rows:
+        first_us = first_order_us(table)
+        if rows.since_us is not None and first_us < rows.since_us:
+            first_us = since_us = rows.since_us
+        floor_us = floors.above(rows.seek, first_us or None, service_us)
+        if floor_us is not None:
+            table, since_us = raise_floor(table, floor_us), None
+    return between(table, since_us, before_us) if since_us is not None or before_us is not None else table

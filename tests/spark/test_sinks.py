@@ -1,0 +1,122 @@
+"""Sinks and helpers: Delta, Parquet, feeding from an iterator, the latest per key, variants."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import functions as F
+
+from streamiter import DynamoDBStreams, InvalidOption, Stream
+from streamiter.spark import as_variant, feed, latest_per_key, merge_delta
+from streamiter.spark.variant import plain_text
+from streamiter.testing import ManualClock
+from tests.stream.helpers import identities, in_order, write
+
+BIG = Decimal("12345678901234567890123456789012345678")
+
+
+def put(sim, shard, name, n, event="INSERT"):
+    image = {"id": name, "n": n}
+    return sim.put(shard, key=name, new=None if event == "REMOVE" else image, old=image, event=event)
+
+
+def test_merge_delta_keeps_a_table_as_the_source_is(queries, sim, tmp_path):
+    path = str(tmp_path / "delta")
+    sim.shape("S0 => S1")
+    put(sim, "S0", "ann", 1)
+    put(sim, "S0", "bob", 1)
+    put(sim, "S1", "ann", 2, "MODIFY")
+    put(sim, "S1", "bob", 1, "REMOVE")
+    schema = "id string, n decimal(38,0), event_name string, order_key string, created_at timestamp"
+    queries.run(schema=schema, each=merge_delta(path, ["id"]))
+    assert rows_of(path) == {"ann": 2}
+    put(sim, "S1", "ann", 2, "REMOVE")
+    put(sim, "S1", "eve", BIG)
+    queries.run(schema=schema, each=merge_delta(path, ["id"]))
+    assert rows_of(path) == {"eve": BIG}
+    version = DeltaTable(path).version()
+    queries.run(schema=schema, each=merge_delta(path, ["id"]))
+    assert DeltaTable(path).version() == version
+    assert DeltaTable(path).transaction_version(queries.query.id) is not None
+
+
+def rows_of(path):
+    return {row["id"]: row["n"] for row in DeltaTable(path).to_pyarrow_table().to_pylist()}
+
+
+def test_merge_delta_needs_the_columns_that_it_goes_by(spark, tmp_path):
+    frame = spark.createDataFrame([("a", 1)], "id string, n int")
+    with pytest.raises(InvalidOption, match="needs the columns event_name, order_key"):
+        merge_delta(str(tmp_path / "delta"), ["id"])(frame, 0)
+    frame = frame.selectExpr("id", "'INSERT' event_name", "'1' order_key")
+    with pytest.raises(InvalidOption, match="app_id="):
+        merge_delta(str(tmp_path / "delta"), ["id"])(frame, 0)
+    merge = merge_delta(str(tmp_path / "delta"), ["id"], app_id="by hand")
+    merge(frame, 3)
+    merge(frame.withColumn("event_name", F.lit("REMOVE")), 3)
+    assert DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().num_rows == 1, "batch 3 is in the log already"
+
+
+def test_a_parquet_sink_has_each_row_once(queries, sim, tmp_path):
+    sim.shape("S0 => {S1, S2}")
+    write(sim, "S0", "S1", "S2", rounds=3, every=0)
+    frame = queries.frame().select("order_key", "shard_id", "sequence_number")
+    for _ in range(2):
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(queries.checkpoint))
+        query = writer.option("path", str(tmp_path / "rows")).trigger(availableNow=True).start()
+        assert query.awaitTermination(60)
+        assert query.exception() is None
+        write(sim, "S1", "S2", rounds=1, every=0)
+    rows = sorted(pq.read_table(tmp_path / "rows").to_pylist(), key=lambda row: row["order_key"])
+    found = [(row["shard_id"], row["sequence_number"]) for row in rows]
+    assert found == identities(in_order(sim, sim.history[:11]))
+
+
+def test_feed_saves_the_token_after_each_write(spark, sim, tmp_path):
+    sim.shape("S0 => S1")
+    write(sim, "S0", "S1", rounds=4, every=0)
+    clock = ManualClock(sim.clock.now() + 10)
+    token_file = tmp_path / "token.json"
+    frames = []
+
+    def fails_at_second(frame):
+        if len(frames) == 1:
+            raise OSError("disk full")
+        frames.append(frame)
+
+    source = DynamoDBStreams(sim.stream_arn, client=sim.client())
+    with Stream(source, clock=clock) as stream, pytest.raises(OSError, match="disk full"):
+        feed(stream, spark, fails_at_second, token_file, size=3)
+    with Stream(source, json.loads(token_file.read_text()), clock=clock) as stream:
+        assert feed(stream, spark, frames.append, token_file, size=3) == 5
+    rows = [row for frame in frames for row in frame.orderBy("order_key").collect()]
+    assert [(row.shard_id, row.sequence_number) for row in rows] == identities(in_order(sim))
+
+
+def test_the_latest_per_key(spark):
+    both = '{"a":{"S":"x"},"b":{"N":"1"}}', '{"b":{"N":"1"},"a":{"S":"x"}}'
+    rows = [(both[0], "1", "old"), (both[1], "3", "new"), ('{"a":{"S":"y"},"b":{"N":"1"}}', "2", "only")]
+    frame = spark.createDataFrame(rows, "keys string, order_key string, text string")
+    last = latest_per_key(frame).orderBy("text").collect()
+    assert [row.text for row in last] == ["new", "only"], "nobody promises the order of a key's two attributes"
+    assert latest_per_key(frame, ["text"]).count() == 3
+    with pytest.raises(InvalidOption, match="needs the column id"):
+        latest_per_key(frame, ["id"])
+
+
+def test_variants_keep_numbers_exactly(spark):
+    image = json.dumps({"n": {"N": str(BIG)}, "m": {"M": {"x": {"L": [{"N": "0.10"}, {"NULL": True}]}}}})
+    frame = spark.createDataFrame([(image,), (None,)], "image string").select(as_variant("image").alias("v"))
+    first, second = frame.selectExpr("variant_get(v, '$.n', 'decimal(38,0)') n", "to_json(v) text").collect()
+    assert first.n == BIG
+    assert json.loads(first.text)["m"] == {"x": [0.1, None]}
+    assert second.text is None
+
+
+def test_what_no_variant_holds_exactly_stays_text():
+    told = {"a": {"N": "1E+125"}, "b": {"N": "-1.5E-3"}, "c": {"NS": ["1", "1E-130"]}, "d": {"N": "100"}}
+    assert json.loads(plain_text(json.dumps(told))) == {"a": "1E+125", "b": -0.0015, "c": [1, "1E-130"], "d": 100}
