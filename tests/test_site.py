@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import re
@@ -46,6 +47,13 @@ def test_what_testing_offers_is_in_the_reference():
     assert offered == {
         name.removeprefix("streamiter.testing.") for name in SHOWN if name.startswith("streamiter.testing.")
     }
+
+
+def test_what_spark_offers_is_in_the_reference():
+    tree = ast.parse((DOCS.parent / "streamiter/spark/__init__.py").read_text("utf-8"))  # importing it takes a pyspark
+    froms = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != "streamiter.errors"]
+    offered = {alias.name for node in froms for alias in node.names}
+    assert offered == {name.removeprefix("streamiter.spark.") for name in SHOWN if name.startswith("streamiter.spark.")}
 
 
 def test_every_option_of_a_stream_is_explained():
