@@ -14,6 +14,7 @@ from streamiter import (
     GapAccepted,
     GapFound,
     InvalidOption,
+    KinesisStreams,
     LateRecord,
     Progress,
     RecordsExpired,
@@ -21,7 +22,7 @@ from streamiter import (
     Stream,
     StreamiterError,
 )
-from streamiter.testing import Simulator
+from streamiter.testing import Simulator, pack
 from tests.stream.conftest import Open
 from tests.stream.helpers import assert_all_came, drain, drain_over_gaps, identities, take, until_raises, write
 
@@ -138,6 +139,19 @@ def test_each_late_record_is_told_once(sim: Simulator, open_stream: Open, told: 
     late = [record for record in records if record.late]
     assert len(late) == count
     assert [(event.shard_id, event.sequence_number) for event in told.of(LateRecord)] == identities(late)
+
+
+def test_packed_records_are_late_one_by_one(open_stream: Open, told: Told):
+    with Simulator(table=None) as sim:
+        orders = sim.create_stream("orders", "S1 ~ S2")
+        orders.put("S1", b"1", key="a")
+        source = KinesisStreams("orders", client=sim.client("kinesis"))
+        with Stream(source, clock=sim.clock, on_event=told.append) as stream:
+            take(stream, sim.clock, 1)
+            orders.put("S2", pack([("a", b"2"), ("b", b"3")]), created=sim.clock.now() - 100)
+            records = take(stream, sim.clock, 2)
+        assert [record.late for record in records] == [True, True]
+        assert len(told.of(LateRecord)) == 2
 
 
 def test_without_lateness_late_is_only_counted(sim: Simulator, open_stream: Open, told: Told):
