@@ -28,6 +28,8 @@ CASES = {
     "memory": "benchmarks.cases.memory",
     "lanes": "benchmarks.cases.lanes",
     "growth": "benchmarks.cases.growth",
+    "kinesis": "benchmarks.cases.kinesis",
+    "kinesis_reshard": "benchmarks.cases.kinesis_reshard",
     "spark": "benchmarks.cases.spark",
     "spark_latency": "benchmarks.cases.spark_latency",
     "server": "benchmarks.cases.server",

@@ -1,4 +1,4 @@
-"""Bloop's environment: Bloop pins an older boto3 than ours, so it gets a Python of its own, made at first use."""
+"""Environments of others: what pins an older boto3 than ours gets a Python of its own, made at first use."""
 
 from __future__ import annotations
 
@@ -14,21 +14,35 @@ BLOOP = "bloop==3.1.*"
 PLACE = ROOT / ".venv-bloop"
 
 
+ASYNC_KINESIS = "async-kinesis[kpl]==3.0.1"
+ASYNC_KINESIS_PLACE = ROOT / ".venv-async-kinesis"
+
+
 def bloop_python() -> Path:
-    """Its interpreter; makes the environment where there is none, one process at a time."""
-    python = PLACE / "bin" / "python"
-    stamp = PLACE / "made-from"  # written last: an interrupted install has none
-    made_from = f"{BLOOP} {sys.version} {ROOT}"
+    """Bloop's interpreter."""
+    return own_python(PLACE, BLOOP)
+
+
+def async_kinesis_python() -> Path:
+    """async-kinesis' interpreter."""
+    return own_python(ASYNC_KINESIS_PLACE, ASYNC_KINESIS)
+
+
+def own_python(place: Path, package: str) -> Path:
+    """The interpreter of an environment with this package; makes it where there is none, one process at a time."""
+    python = place / "bin" / "python"
+    stamp = place / "made-from"  # written last: an interrupted install has none
+    made_from = f"{package} {sys.version} {ROOT}"
     if stamp.exists() and stamp.read_text() == made_from:
         return python
-    PLACE.mkdir(exist_ok=True)
-    (PLACE / ".gitignore").write_text("*\n")
-    with (PLACE / "lock").open("w") as lock:
+    place.mkdir(exist_ok=True)
+    (place / ".gitignore").write_text("*\n")
+    with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (stamp.exists() and stamp.read_text() == made_from):
-            print(f"bench: installing {BLOOP} in {PLACE.name}, an environment of its own", file=sys.stderr)
-            venv.EnvBuilder(with_pip=True, symlinks=True).create(PLACE)
+            print(f"bench: installing {package} in {place.name}, an environment of its own", file=sys.stderr)
+            venv.EnvBuilder(with_pip=True, symlinks=True).create(place)
             install = [str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-            subprocess.run([*install, BLOOP], check=True, stdin=subprocess.DEVNULL)
+            subprocess.run([*install, package], check=True, stdin=subprocess.DEVNULL)
             stamp.write_text(made_from)
     return python

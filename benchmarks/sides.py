@@ -51,15 +51,19 @@ READERS = {
     "boto3": "benchmarks.readers.plain",
     "msgspec": "benchmarks.readers.decoded",
     "bloop": "benchmarks.readers.by_bloop",
+    "streamiter on Kinesis": "benchmarks.readers.kinesis_ours",
+    "boto3 on Kinesis": "benchmarks.readers.kinesis_plain",
+    "async-kinesis": "benchmarks.readers.kinesis_async",
     "spark": "benchmarks.readers.by_spark",
     "spark, 1 core": "benchmarks.readers.by_spark_alone",
 }
+PYTHONS = {"bloop": environment.bloop_python, "async-kinesis": environment.async_kinesis_python}
 
 
 @contextmanager
 def side(name: str, *, under: Sequence[str] = ()) -> Iterator[Side]:
     """Starts a side, `under` a tool if one is named, and ends it."""
-    python = environment.bloop_python() if name == "bloop" else Path(sys.executable)
+    python = PYTHONS[name]() if name in PYTHONS else Path(sys.executable)
     command = [*under, str(python), "-m", READERS[name]]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1

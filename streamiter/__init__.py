@@ -5,7 +5,6 @@ for record in stream.follow():
     print(record.event_name, record.key, record.created_at.humanize())
 """
 
-# What users iterate
 # Values
 from streamiter.clock import Clock as Clock
 
@@ -30,9 +29,21 @@ from streamiter.shard import Shard as Shard
 
 # Where records come from
 from streamiter.source import DynamoDBStreams as DynamoDBStreams
+from streamiter.source import KinesisChange as KinesisChange
+from streamiter.source import KinesisRecord as KinesisRecord
+from streamiter.source import KinesisStreams as KinesisStreams
 from streamiter.source import Page as Page
 from streamiter.source import ShardIterator as ShardIterator
 from streamiter.source import ShardPage as ShardPage
 from streamiter.source import Source as Source
+
+# What users iterate, and what it tells of itself
 from streamiter.stream import Batch as Batch
+from streamiter.stream import Event as Event
+from streamiter.stream import GapAccepted as GapAccepted
+from streamiter.stream import GapFound as GapFound
+from streamiter.stream import LateRecord as LateRecord
+from streamiter.stream import Progress as Progress
+from streamiter.stream import Retry as Retry
+from streamiter.stream import Stats as Stats
 from streamiter.stream import Stream as Stream

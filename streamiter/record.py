@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import arrow
 import msgspec
@@ -13,21 +12,31 @@ from streamiter.position import Place
 from streamiter.shard import Rank, sortable
 
 
-class Record:
-    """One record of a shard. The service's part never changes; the merge stamps its order on it, as it comes out."""
+class Converts(Protocol):
+    """The caller's own class, as `model=` names it."""
 
-    __slots__ = ("_place", "clock", "created_us", "late", "order_us", "rank", "sequence_number", "shard_id")
+    def from_image(self, image: dict[str, Any]) -> Any:
+        """Made of a row's attributes."""
 
-    clock: int  # how many records the stream had returned with this one, over all resumes
-    late: bool  # whether one that sorts behind it had been returned before
-    order_us: int  # its order time (law 3)
-    rank: Rank  # its shard's
+    def from_payload(self, payload: bytes) -> Any:
+        """Made of bytes."""
 
-    def __init__(self, shard_id: str, sequence_number: str, created_us: int | None) -> None:
-        self.shard_id = shard_id
-        self.sequence_number = sequence_number
-        self.created_us = created_us
-        self._place: Place | None = None
+
+class Record(msgspec.Struct, eq=False):
+    """One record of a shard. The service's part never changes; the merge stamps its order on it, as it comes out.
+
+    A struct of msgspec's: as long as it holds nothing but plain values, Python's garbage collector need not look at it. A
+    backlog has hundreds of thousands of records waiting, and looking at all of them again and again halved the speed.
+    """
+
+    shard_id: str
+    sequence_number: str
+    created_us: int | None
+    _place: Place | None = None
+    order_us: int = 0  # its order time (law 3)
+    rank: Rank | None = None  # its shard's; None until it comes out
+    clock: int = 0  # how many records the stream had returned with this one, over all resumes
+    late: bool = False  # whether one that sorts behind it had been returned before
 
     @property
     def number(self) -> int:
@@ -51,14 +60,42 @@ class Record:
     @property
     def order_key(self) -> str:
         """(order time, rank, place) as text that sorts as records come out, late ones aside; the same in Arrow and Spark."""
+        assert self.rank is not None, "a record has an order once it has come out"
         number = self.sequence_number
         if self._place is None and number[0] != "0":  # as it nearly always is
             return f"{self.order_us:020d} {self.rank.text} {len(number):02d}{number} 010"
         return order_key(self.order_us, self.rank, self.place)
 
+    def use_model(self, model: Converts) -> None:
+        """Turns what the record carries into the caller's own class; what the model raises comes through."""
+
     def __repr__(self) -> str:
         # Neither images nor keys: a repr ends up in logs.
         return f"<{type(self).__name__} {self.sequence_number} of {self.shard_id}>"
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """What changed: the part of the service's record that is about the row. Images are kept undecoded."""
+
+    SequenceNumber: str
+    ApproximateCreationDateTime: float | None = None
+    Keys: Any = None
+    NewImage: Any = None
+    OldImage: Any = None
+    SizeBytes: int | None = None
+
+
+class Envelope(msgspec.Struct, frozen=True, gc=False):
+    """The service's record, by its own names."""
+
+    dynamodb: Change
+    eventID: str | None = None
+    eventName: str | None = None
+    eventVersion: str | None = None
+    userIdentity: dict[str, Any] | None = None
+
+
+NO_ENVELOPE = Envelope(Change(""))
 
 
 class ChangeRecord(Record):
@@ -67,18 +104,16 @@ class ChangeRecord(Record):
     Images stay as the service sent them until somebody reads them. Numbers come as Decimal, binary as bytes, sets as set.
     """
 
-    __slots__ = ("_envelope", "_images")
+    _envelope: Envelope = NO_ENVELOPE
+    _images: dict[str, Any] | None = None  # what was read of them
 
-    def __init__(self, shard_id: str, envelope: Envelope) -> None:
-        # Made for each record: no call to the base class, nothing that can be found out later.
+    @classmethod
+    def of(cls, shard_id: str, envelope: Envelope) -> ChangeRecord:
+        """The record that an envelope holds."""
         change = envelope.dynamodb
         created = change.ApproximateCreationDateTime
-        self.shard_id = shard_id
-        self.sequence_number = change.SequenceNumber
-        self.created_us = None if created is None else int(created * 1e6 + 0.5)
-        self._place = None
-        self._envelope = envelope
-        self._images: dict[str, Any] | None = None
+        created_us = None if created is None else int(created * 1e6 + 0.5)
+        return cls(shard_id, change.SequenceNumber, created_us, None, 0, None, 0, False, envelope)
 
     @property
     def key(self) -> Any:
@@ -134,12 +169,16 @@ class ChangeRecord(Record):
         change = self._envelope.dynamodb
         return change.Keys, change.NewImage, change.OldImage
 
-    def use_model(self, model: Callable[[Any], Any]) -> None:
+    def raw_image(self, name: str) -> Any:
+        """One of them, by the service's name: Keys, NewImage or OldImage."""
+        return getattr(self._envelope.dynamodb, name)
+
+    def use_model(self, model: Converts) -> None:
         """Turns the images, where there are any, into the caller's own class; what the model raises comes through."""
         converted = {"Keys": self.key}
         for name in ("NewImage", "OldImage"):
             image = decode_image(getattr(self._envelope.dynamodb, name))
-            converted[name] = None if image is None else model(image)
+            converted[name] = None if image is None else model.from_image(image)
         self._images = converted
 
     def __getitem__(self, name: str) -> Any:
@@ -165,27 +204,6 @@ class ChangeRecord(Record):
     def __repr__(self) -> str:
         # Neither images nor keys: a repr ends up in logs.
         return f"<{self.event_name} {self.sequence_number} of {self.shard_id}>"
-
-
-class Change(msgspec.Struct, frozen=True, gc=False):
-    """What changed: the part of the service's record that is about the row. Images are kept undecoded."""
-
-    SequenceNumber: str
-    ApproximateCreationDateTime: float | None = None
-    Keys: Any = None
-    NewImage: Any = None
-    OldImage: Any = None
-    SizeBytes: int | None = None
-
-
-class Envelope(msgspec.Struct, frozen=True, gc=False):
-    """The service's record, by its own names."""
-
-    dynamodb: Change
-    eventID: str | None = None
-    eventName: str | None = None
-    eventVersion: str | None = None
-    userIdentity: dict[str, Any] | None = None
 
 
 def order_key(order_us: int, rank: Rank, place: Place) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+
+import msgspec
 
 
-class Rank(NamedTuple):
+class Rank(msgspec.Struct, frozen=True, order=True, gc=False):
     """Where a shard stands when order times tie: by its id, but never before its ancestors (law 4)."""
 
     greatest: str  # the greatest id among the shard and its ancestors
@@ -31,6 +32,10 @@ class Shard:
     def __post_init__(self) -> None:
         if not self.id or any(character <= " " for character in self.id):
             raise ValueError(f"a shard id must be a word without blanks, not {self.id!r}")
+
+
+FIRST = Rank("", -1, "")  # before the rank of any shard
+LAST = Rank(chr(0x10FFFF), 0, "")  # behind the rank of any shard
 
 
 @lru_cache(maxsize=4096)

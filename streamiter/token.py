@@ -19,6 +19,7 @@ from streamiter.position import After, AtNumber, AtTime, Horizon, Place, Positio
 from streamiter.shard import Rank
 
 VERSION = 1
+DAY_US = 86_400_000_000
 LONGEST_NUMBER = 99  # order keys tell the length of a number in two digits
 
 
@@ -65,6 +66,9 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     lanes: tuple[TokenLane, ...] = ()
     clock: int = 0
     high: tuple[int, str, int, str, str, int] | None = None  # the greatest key returned: what sorts below it is late
+    retention: int | None = (
+        None  # how long the service held records, where not a day: after that the unread may be lost
+    )
     fresh: bool = False  # nothing was listed yet when it was taken
     closed_are_read: bool = False  # closed shards that nothing connects count as read: from Bloop's tokens alone
 
@@ -138,6 +142,8 @@ def _check_token(token: Token) -> None:
                 raise InvalidToken("a count of records cannot be negative", where=f"{where}.place[1]")
         if lane.at is not None:
             _check_number(lane.at, f"{where}.at")
+    if token.retention is not None and token.retention <= 0:
+        raise InvalidToken("a retention must be longer than nothing", where="$.retention")
     if token.clock < 0:
         raise InvalidToken("a count of records cannot be negative", where="$.clock")
     if token.high is not None:

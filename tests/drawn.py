@@ -56,7 +56,7 @@ def worlds(
         is_open = shard_id not in with_children and draw(st.booleans())
         records = draw(truths(most=most_records, created=created, numbers=numbers))
         shards.append(WorldShard(shard_id, parents, records, closed_us=None if is_open else ALWAYS))
-    return World(shards, knows_tip=draw(st.integers(0, 3)) == 3, digits=draw(st.sampled_from([0, 30])))
+    return World(shards, knows_tip=draw(st.integers(0, 2)) == 2, digits=draw(st.sampled_from([0, 30])))
 
 
 def live_world(tape: Tape, *, lateness_us: int = SECOND, honest: bool = True) -> World:

@@ -1,7 +1,8 @@
-"""The docs: every Python block of README.md and docs/ runs, as a reader would paste it, page by page.
+"""The docs: every Python block of README.md and docs/ runs, and every shell block that calls streamiter, page by page.
 
-The blocks of a page share their names and run in order, in an empty folder. A page that needs something running says
-`<!-- fixture: NAME -->`, a function of tests/docs_fixtures.py. A block that cannot run here says so, and why:
+As a reader would paste them: the blocks of a page share their names and run in order, in an empty folder. A page that
+needs something running says `<!-- fixture: NAME -->`, a function of tests/docs_fixtures.py. A block that cannot run here
+says so, and why:
 
     ```python no-run needs an AWS account
 """
@@ -9,7 +10,9 @@ The blocks of a page share their names and run in order, in an empty folder. A p
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import subprocess
 import sys
 import textwrap
 import traceback
@@ -24,6 +27,7 @@ from tests.docs_fixtures import FIXTURES
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<info>.*)$")
+COMMAND = re.compile(r"^(streamiter|python -m streamiter)\b", re.MULTILINE)
 FIXTURE = re.compile(r"<!--\s*fixture:\s*(\S+)\s*-->")
 
 
@@ -35,6 +39,15 @@ class Block(NamedTuple):
     @property
     def is_python(self) -> bool:
         return self.info[:1] in (["python"], ["py"])
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it is for a shell, and calls streamiter: other commands (pip, docker, aws) are not ours to try."""
+        return self.info[:1] in (["bash"], ["sh"]) and COMMAND.search(self.code) is not None
+
+    @property
+    def runs(self) -> bool:
+        return (self.is_python or self.is_command) and not self.is_exempt
 
     @property
     def is_exempt(self) -> bool:
@@ -58,11 +71,11 @@ def blocks_of(text: str) -> Iterator[Block]:
 
 def pages() -> list[Path]:
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in found if page.exists() and has_python(page)]
+    return [page for page in found if page.exists() and has_code(page)]
 
 
-def has_python(page: Path) -> bool:
-    return any(block.is_python for block in blocks_of(page.read_text("utf-8")))
+def has_code(page: Path) -> bool:
+    return any(block.is_python or block.is_command for block in blocks_of(page.read_text("utf-8")))
 
 
 def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -78,10 +91,10 @@ def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> int:
                 pytest.fail(f"{page}: there is no fixture {name!r}; tests/docs_fixtures.py has: {', '.join(FIXTURES)}")
             vars(module).update(stack.enter_context(contextlib.contextmanager(FIXTURES[name])(monkeypatch)))
         for block in blocks_of(text):
-            if block.is_python and block.is_exempt and not block.info[2:]:
+            if block.is_exempt and not block.info[2:]:
                 pytest.fail(f"{page}:{block.line}: a no-run block gives its reason after no-run")
-            if block.is_python and not block.is_exempt:
-                run_block(page, block, vars(module))
+            if block.runs:
+                (run_block if block.is_python else run_command)(page, block, vars(module))
                 ran += 1
     return ran
 
@@ -97,6 +110,16 @@ def run_block(page: Path, block: Block, names: dict[str, object]) -> None:
         pytest.fail(f"{page}:{line}: {type(error).__name__}: {error}\n\n{textwrap.indent(block.code, '    ')}")
 
 
+def run_command(page: Path, block: Block, names: dict[str, object]) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONUTF8": "1", "COLUMNS": "100"}
+    shell = ["bash", "-euo", "pipefail", "-c", block.code]
+    done = subprocess.run(shell, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    if done.returncode:
+        said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        pytest.fail(f"{page}:{block.line}: exit code {done.returncode}\n\n{said}")
+
+
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -105,6 +128,8 @@ def test_page(page, tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
     def run(text: str) -> int:
         page = tmp_path / "page.md"
         page.write_text(text)
@@ -139,6 +164,15 @@ def test_a_block_is_exempt_only_with_a_reason(run):
     assert run("```python no-run needs an AWS account\n1 / 0\n```\n") == 0
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: a no-run block gives its reason"):
         run("```python no-run\n1 / 0\n```\n")
+
+
+def test_commands_of_ours_run_and_others_do_not(run):
+    assert run("```bash\nstreamiter --version > told.txt\n```\n\n```bash\npip install streamiter\n```\n") == 1
+    assert Path("told.txt").read_text().startswith("streamiter")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: exit code 2"):
+        run("```bash\nstreamiter no-such-command\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: a no-run block gives its reason"):
+        run("```bash no-run\nstreamiter simulate\n```\n")
 
 
 def test_other_languages_and_quoted_blocks_do_not_run(run):

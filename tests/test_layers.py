@@ -15,7 +15,7 @@ PACKAGE = ROOT / "streamiter"
 # Read down: a room may import itself and what stands before it. The values are single modules, in their own order.
 VALUES = ("errors", "clock", "shard", "position", "images", "record", "token")
 CORE = (*VALUES, "source", "lineage", "merge", "stream")
-ROOMS = (*CORE, "testing", "spark", "cli", "demo")
+ROOMS = (*CORE, "metrics", "testing", "spark", "demo", "cli")
 
 # `import streamiter` brings these, so that only rooms below them may write it.
 FACE = "__init__"

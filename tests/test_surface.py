@@ -4,8 +4,9 @@ import streamiter
 
 SURFACE = {
     "iterate": {"Stream", "Batch"},
-    "sources": {"DynamoDBStreams", "Source", "Page", "ShardPage", "ShardIterator"},
-    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "Shard"},
+    "what it tells": {"Event", "GapFound", "GapAccepted", "LateRecord", "Retry", "Progress", "Stats"},
+    "sources": {"DynamoDBStreams", "KinesisStreams", "Source", "Page", "ShardPage", "ShardIterator"},
+    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "KinesisRecord", "KinesisChange", "Shard"},
     "errors": {
         "AccessDenied",
         "CredentialsMissing",
@@ -38,7 +39,7 @@ def test_the_surface_is_what_is_written_here():
         "testing",
         "token",
     }
-    rooms |= {"cli", "demo", "images", "spark"}
+    rooms |= {"cli", "demo", "images", "metrics", "spark"}
     public = {name for name in vars(streamiter) if not name.startswith("_")} - rooms
     assert public == set().union(*SURFACE.values())
 

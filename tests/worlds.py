@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec.structs import astuple
+
 from streamiter.errors import PositionTrimmed, ShardGone, TimeUnsupported
 from streamiter.position import After, AtNumber, AtTime, Horizon, Position
 from streamiter.record import Record
@@ -51,11 +53,7 @@ class Tape:
 class Told(Record):
     """A record as a page tells it, that remembers which one of the world it is."""
 
-    __slots__ = ("index",)
-
-    def __init__(self, shard_id: str, index: int, text: str, created_us: int | None) -> None:
-        super().__init__(shard_id, text, created_us)
-        self.index = index
+    index: int = 0
 
 
 @dataclass(frozen=True)
@@ -214,6 +212,8 @@ class Page(NamedTuple):
     ended: bool
     caught_up: bool | None
     service_us: int
+    children: tuple[Shard, ...] = ()
+    rest_us: int = 0
 
 
 class Pages:
@@ -242,7 +242,7 @@ class Pages:
         is_closed = shard.is_closed(service_us) and end == len(shard.records)
         count = self._count(shard_id, end - at, is_closed, service_us)
         told = [(index, shard.records[index]) for index in range(at, at + count)]
-        records = [Told(shard_id, index, self.world.text(truth), truth.created_us) for index, truth in told]
+        records = [Told(shard_id, self.world.text(truth), truth.created_us, index=index) for index, truth in told]
         if records:
             self._empties[shard_id] = 0
             self._newest[shard_id] = records[-1].created_us
@@ -253,7 +253,16 @@ class Pages:
         ended = is_closed and is_last and not (count and self.tape.once_in(2)) and not self._run[shard_id]
         # What is closed is caught up with only when its end was told.
         caught_up = is_last and (ended or not is_closed) if self.world.knows_tip else None
-        return Page(records, at + count, ended, caught_up, service_us)
+        children = self._children(shard_id, service_us) if ended and self.world.knows_tip else ()
+        rest_us = self.tape.draw(3) * SECOND // 5 if self.world.knows_tip else 0
+        return Page(records, at + count, ended, caught_up, service_us, children, rest_us)
+
+    def _children(self, shard_id: str, service_us: int) -> tuple[Shard, ...]:
+        """What the end of a shard tells of those that follow it: all of them, or nothing."""
+        children = [self.world.shards[child] for child in self.world.children(shard_id)]
+        if self.tape.once_in(3) or any(child.born_us > service_us for child in children):
+            return ()
+        return tuple(Shard(child.id, child.parents) for child in children)
 
     def _count(self, shard_id: str, waiting: int, is_closed: bool, service_us: int) -> int:
         """How many of the waiting records the page gives: 0 in a run of empty pages."""
@@ -330,6 +339,7 @@ class Drive:
         self.tokens: dict[str, tuple[int, Token]] = {}  # by their text: how many records were out, the token
         self.flights: list[Flight] = []
         self.iterators: dict[str, int] = {}
+        self._rests: dict[str, int] = {}  # until when a shard is to be left alone
         self.listings = 0
         self._faults = faults
         self._tells_closed = tells_closed  # listings tell of every closed shard that it is
@@ -407,6 +417,7 @@ class Drive:
             self._begin_listing()
         most = self.tape.draw(4) or 1 << 30
         for shard_id in self.reading.wishes(self.now_us)[:most]:
+            assert self.now_us >= self._rests.get(shard_id, self.now_us), f"{shard_id} was to rest"
             self._begin_page(shard_id)
 
     def deliver(self, which: int) -> None:
@@ -433,7 +444,7 @@ class Drive:
         assert isinstance(record, Told)
         self.out.append(
             Out(
-                *(record.shard_id, record.index, record.order_us, tuple(record.rank), tuple(record.place[:2])),
+                *(record.shard_id, record.index, record.order_us, astuple(record.rank), tuple(record.place[:2])),
                 *(record.clock, record.late, record.order_key),
             )
         )
@@ -540,7 +551,11 @@ class Drive:
             ended=page.ended,
             caught_up=page.caught_up,
             size_bytes=100 * len(page.records),
+            children=page.children,
+            rest_us=page.rest_us,
         )
+        if page.rest_us:
+            self._rests[shard_id] = self.now_us + page.rest_us
         if page.ended or not goes_on:
             del self.iterators[shard_id]
 

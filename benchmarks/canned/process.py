@@ -47,12 +47,18 @@ def canned(
     record_bytes: int = 575,
     latency: float = 0.0,
     rolls: bool = False,
+    rolled: bool = False,
     closed: bool = False,
+    kinesis: bool = False,
 ) -> Iterator[Canned]:
     """A server with one stream for each number of shards, all over the same backlog."""
     command = [sys.executable, "-m", "benchmarks.canned", "--records", str(records)]
     command += ["--record-bytes", str(record_bytes), "--latency", str(latency), *(["--rolls"] if rolls else [])]
-    command += ["--closed"] if closed else []
+    command += [
+        *(["--rolled"] if rolled else []),
+        *(["--closed"] if closed else []),
+        *(["--kinesis"] if kinesis else []),
+    ]
     command += [word for count in shards for word in ("--shards", str(count))]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

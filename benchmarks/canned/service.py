@@ -29,12 +29,13 @@ class Shard(NamedTuple):
 
 
 class Stream:
-    """A stream whose shards are all open; one that rolls closes the first half at a word, and shows the second."""
+    """A stream of open or of closed shards; one that rolls closes the first half at a word, and shows the second."""
 
-    def __init__(self, shards: list[Shard], *, rolls: bool) -> None:
+    def __init__(self, shards: list[Shard], *, rolls: bool, closed: bool) -> None:
         self.shards = {shard.id: shard for shard in shards}
         self.parents = {shard.parent for shard in shards if shard.parent is not None}
         self.has_rolled = not rolls
+        self._are_closed = closed
 
     def listed(self) -> list[Shard]:
         """The shards that the service shows, in the order of their ids."""
@@ -42,19 +43,22 @@ class Stream:
 
     def is_closed(self, shard: Shard) -> bool:
         """Whether no more records come to the shard."""
-        return self.has_rolled and shard.id in self.parents
+        return self._are_closed or (self.has_rolled and shard.id in self.parents)
 
 
 class Service:
     """Answers calls from memory, and counts them."""
 
-    def __init__(self, backlog: Backlog, layouts: list[int], *, rolls: bool, closed: bool = False) -> None:
+    def __init__(
+        self, backlog: Backlog, layouts: list[int], *, rolls: bool = False, rolled: bool = False, closed: bool = False
+    ) -> None:
         self.calls: Counter[str] = Counter()
         self.records = 0  # sent
         self.latency = 0.0
         self._backlog = backlog
         self._streams = {
-            STREAM_ARN.format(shards=shards): _stream(backlog, shards, rolls, closed) for shards in layouts
+            STREAM_ARN.format(shards=count): _stream(backlog, count, rolls=rolls, rolled=rolled, closed=closed)
+            for count in layouts
         }
         self._pages: OrderedDict[tuple[str, str, int, int], tuple[bytes, str]] = OrderedDict()
         self._kept_bytes = 0
@@ -154,9 +158,9 @@ class Service:
             self._kept_bytes -= len(body)
 
 
-def _stream(backlog: Backlog, count: int, rolls: bool, closed: bool) -> Stream:
+def _stream(backlog: Backlog, count: int, *, rolls: bool, rolled: bool, closed: bool) -> Stream:
     lanes = deal(len(backlog), count)
-    if closed:  # All of it is in closed shards, whose children have nothing yet.
+    if rolled:  # All of it is in closed shards, whose children have nothing yet.
         lanes = lanes + [[] for _ in range(count)]
     if rolls:  # The parents hold the first half of the backlog, their children the second.
         half = len(backlog) // 2
@@ -164,8 +168,8 @@ def _stream(backlog: Backlog, count: int, rolls: bool, closed: bool) -> Stream:
         lanes = first + [[half + place for place in places] for places in first]
     second = BASE - 3600
     ids = [SHARD_ID.format(second=second + number // count * 7200, number=number) for number in range(len(lanes))]
-    parents = [None] * count + (ids[:count] if rolls or closed else [])
-    return Stream(list(map(Shard, ids, parents, lanes)), rolls=rolls)
+    parents = [None] * count + (ids[:count] if rolls or rolled else [])
+    return Stream(list(map(Shard, ids, parents, lanes)), rolls=rolls, closed=closed)
 
 
 def _row(shard: Shard, is_closed: bool) -> dict[str, Any]:

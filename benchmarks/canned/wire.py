@@ -8,6 +8,7 @@ import selectors
 import socket
 import time
 
+from benchmarks.canned.kinesis import KinesisService
 from benchmarks.canned.service import Service
 
 HOST = "127.0.0.1"
@@ -59,7 +60,7 @@ class Connection:
 class Server:
     """Serves until its process ends."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service | KinesisService) -> None:
         self._service = service
         self._selector = selectors.DefaultSelector()
         self._listener = socket.create_server((HOST, 0), backlog=512)

@@ -18,7 +18,7 @@ def run(scale: Scale) -> Result:
     """CPU time is left out: most of it is spent in the JVM and in its workers."""
     records = scale.of(200_000, 2_000)
     with ExitStack() as stack:
-        server = stack.enter_context(canned(records, SHARDS, latency=LATENCY, closed=True))
+        server = stack.enter_context(canned(records, SHARDS, latency=LATENCY, rolled=True))
         sides = start(stack, "spark", "spark, 1 core", "boto3")
 
         def reading(action: str, side: str = "spark") -> Reading:

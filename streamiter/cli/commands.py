@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
+
+from streamiter.cli import ending
+from streamiter.cli.command import debug_option
+from streamiter.cli.setting import Setting
 
 # A command's file has a click command by the name `command`. Here stands what the list of commands says, so that it
 # comes without loading them all.
 COMMANDS = {
+    "tail": "Print a stream's records in order, as they come.",
+    "shards": "Show a stream's shards as a tree, or as a picture over time.",
+    "top": "Watch a stream while it is read: lag, rate, calls, what holds it back.",
+    "export": "Write a stream's records to files, each exactly once.",
+    "token": "Show, check or convert tokens, ours and Bloop's.",
+    "doctor": "Look at credentials, permissions, stream and clock; say what to mend.",
     "simulate": "Run a simulated DynamoDB, with streams that split, roll and have bad days.",
+    "demo": "See it at work, without an AWS account.",
+    "completion": "Set up completion in bash, zsh or fish.",
 }
 
 
@@ -26,11 +41,56 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(COMMANDS))}"
+            raise click.UsageError(f"there is no command {args[0]!r}; {meant}", ctx) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, BrokenPipeError) as stop:
+            raise ending.Stopped(ending.code_of(stop) or 1) from stop
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """As click's, but for how it ends: in one line, with the exit codes that shells expect."""
+        extra["obj"] = setting = extra.get("obj") or Setting()
+
+        def call() -> Any:
+            result = super(Commands, self).main(args, prog_name, complete_var, False, **extra)
+            if isinstance(result, int) and result:  # click hands an exit code back where it does not exit itself
+                raise click.exceptions.Exit(result)
+            return result
+
+        if not standalone_mode:
+            return call()
+        sys.exit(ending.run(call, is_debugging=lambda: setting.is_debugging))
 
 
-@click.command(cls=Commands)
+@click.command(
+    cls=Commands,
+    params=[debug_option()],
+    epilog="streamiter COMMAND --help shows examples. Begin with: streamiter demo",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="streamiter", message="%(package)s %(version)s")
 def streamiter() -> None:
     """One ordered, resumable iterator over a sharded change stream."""

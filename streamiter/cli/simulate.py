@@ -8,31 +8,55 @@ from typing import Any
 
 import click
 
+from streamiter.cli.command import Command
+from streamiter.clock import SystemClock
+from streamiter.demo.orders import TABLE
+from streamiter.demo.shop import HISTORY_SECONDS, Shop
 from streamiter.errors import MissingExtra
 from streamiter.lineage import notation
 from streamiter.testing import Knobs, ManualClock, RunningClock, Simulator
 from streamiter.testing.calls import Call
 from streamiter.testing.tables.engine import Engine
 
+EXAMPLES = (
+    "streamiter simulate --orders",
+    "streamiter simulate --port 8000 --shape 'S0 => {S1, S2}' --speed 60",
+    "streamiter simulate --misbehave 7 -v",
+)
 
-@click.command("simulate")
-@click.option("--port", default=8000, show_default=True, help="Where to listen, on 127.0.0.1; 0 picks a free one.")
+_MORE_THAN_0 = click.FloatRange(min=0, min_open=True)
+_SECONDS = click.FloatRange(min=0)
+
+
+@click.command("simulate", cls=Command, examples=EXAMPLES)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, help="Where on 127.0.0.1; 0: any free.  [default: 8000]"
+)
 @click.option("--real-time/--stopped", default=True, help="Time goes by itself, or stands still until it is advanced.")
-@click.option("--speed", default=1.0, show_default=True, help="How many times as fast as real time goes by.")
+@click.option("--speed", type=_MORE_THAN_0, default=1.0, help="How many times as fast as real time.  [default: 1]")
 @click.option("--shape", default="S0", show_default=True, help="The shards of a new stream, such as 'S0 => {S1, S2}'.")
-@click.option("--roll-after", default=4 * 3600.0, show_default=True, help="Seconds after which shards roll; 0: never.")
-@click.option("--split-rate", type=float, help="Records a second beyond which a shard splits.  [default: never]")
+@click.option("--roll-after", type=_SECONDS, default=4 * 3600.0, help="Until shards roll; 0: never.  [default: 14400]")
+@click.option("--split-rate", type=_MORE_THAN_0, help="Records a second beyond which a shard splits.  [default: never]")
 @click.option("--limits", is_flag=True, help="Throttle as the service does: 10 DescribeStream, 5 GetRecords a second.")
 @click.option("--misbehave", type=int, metavar="SEED", help="Bad days at random: throttles, faults, lagging listings.")
-@click.option("--region", default="us-east-1", show_default=True)
+@click.option(
+    "--orders", is_flag=False, flag_value=1.0, type=_MORE_THAN_0, metavar="RATE",
+    help="With a table `orders`: two hours of changes, then RATE a second.  [default rate: 1]",
+)  # fmt: skip
+@click.option("--region", help="Of all tables.  [default: of the client that makes one]")
 @click.option("--account", default="000000000000", show_default=True)
 @click.option("-v", "--verbose", is_flag=True, help="Print every call.")
-def command(port: int, real_time: bool, speed: float, misbehave: int | None, verbose: bool, **options: Any) -> None:
+def command(
+    port: int, real_time: bool, speed: float, misbehave: int | None, orders: float | None, verbose: bool, **options: Any
+) -> None:
     """Run a simulated DynamoDB, with streams that split, roll and have bad days.
 
-    Tables and items are moto's; nothing is stored. Any credentials will do.
+    Tables and items are moto's; nothing is stored. Any credentials will do. It listens on 127.0.0.1 alone.
     """
-    _check_extra()
+    if orders is not None and not (real_time and speed == 1.0):
+        raise click.UsageError("--orders goes by real time: leave --stopped and --speed away")
+    if orders is None:
+        _check_extra()
     try:
         notation.parse(options["shape"])
     except ValueError as error:
@@ -40,10 +64,13 @@ def command(port: int, real_time: bool, speed: float, misbehave: int | None, ver
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())
-    clock = RunningClock(speed=speed) if real_time else ManualClock()
+    clock = _clock(real_time, speed, has_history=orders is not None)
     place = {name: options.pop(name) for name in ("region", "account")}
+    table = None if orders is None else TABLE
     try:
-        sim = Simulator(table=None, ids="service", clock=clock, knobs=_knobs(**options), port=port, **place)
+        sim = Simulator(table=table, ids="service", clock=clock, knobs=_knobs(**options), port=port, **place)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror}") from error
     with sim:
@@ -51,8 +78,29 @@ def command(port: int, real_time: bool, speed: float, misbehave: int | None, ver
             sim.misbehave(misbehave)
         if verbose:
             sim.calls.watch(_show)
-        click.echo(f"listening on {sim.endpoint_url}")
-        done.wait()
+        if orders is None or not isinstance(clock, RunningClock):
+            click.echo(f"listening on {sim.endpoint_url}")
+            done.wait()
+        else:
+            _run_shop(Shop(sim, clock), orders, sim.endpoint_url, done)
+
+
+def _run_shop(shop: Shop, rate: float, url: str, done: threading.Event) -> None:
+    shop.write_history()
+    writer = threading.Thread(target=shop.keep_writing, args=(rate,), name="orders", daemon=True)
+    writer.start()
+    click.echo(f"listening on {url}; for example: streamiter tail {TABLE} --endpoint-url {url}")
+    done.wait()
+    shop.close()
+    writer.join()
+
+
+def _clock(real_time: bool, speed: float, *, has_history: bool) -> ManualClock:
+    if not real_time:
+        return ManualClock()
+    if has_history:
+        return RunningClock(SystemClock().now() - HISTORY_SECONDS)
+    return RunningClock(speed=speed)
 
 
 def _knobs(shape: str, roll_after: float, split_rate: float | None, limits: bool) -> Knobs:
@@ -64,7 +112,7 @@ def _knobs(shape: str, roll_after: float, split_rate: float | None, limits: bool
 
 def _check_extra() -> None:
     try:
-        Engine("us-east-1", "000000000000")  # loads moto now, not within somebody's first call
+        Engine("000000000000")  # loads moto now, not within somebody's first call
     except MissingExtra as error:
         raise click.ClickException(str(error)) from error
 

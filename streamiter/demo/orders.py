@@ -52,6 +52,15 @@ class Orders:
             yield self._change(shard)
             self._sim.clock.advance(self._random.choice((0, 1, 1, 2)))
 
+    def one(self) -> WrittenRecord:
+        """One change, in any open shard."""
+        return self._change(self._random.choice(sorted(self._parts)))
+
+    @property
+    def shards(self) -> list[str]:
+        """The open shards."""
+        return sorted(self._parts)
+
     def write(self, count: int) -> None:
         """So many changes, and nobody looks on."""
         for _ in self.writing(count):

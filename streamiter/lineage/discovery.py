@@ -87,6 +87,10 @@ class Discovery:
         """A shard was read to its end: from now on its children are looked for."""
         self._waits[shard_id] = _Wait(self.begun, now_us, gone)
 
+    def found(self, shard_id: str) -> bool:
+        """The shard's end itself told of its children: no listing is waited for. Gives whether one was."""
+        return self._waits.pop(shard_id, None) is not None
+
     def heard(self, ticket: int, listed: Collection[str], news: bool, doubtful: Collection[str], now_us: int) -> None:
         """A complete listing: the ids it showed, whether it told anything new, and which of them nothing connects."""
         self._is_listing = False

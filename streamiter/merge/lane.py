@@ -10,14 +10,14 @@ from operator import le, lt
 from streamiter.clock import SECOND_US, floor_second
 from streamiter.position import After, AtTime, Horizon, Place, Position
 from streamiter.record import Record
-from streamiter.shard import Rank
+from streamiter.shard import FIRST, Rank
 
 NEVER = -(1 << 62)  # before every order time
 TIP_EMPTIES = 8  # empty pages in a row before a lane just opened, or behind, is at the tip (law 7)
 BEHIND_US = 5 * SECOND_US  # beyond `lateness`, how old the newest record of a lane that is not behind may be
 IDLE_BEHIND_US = 600 * SECOND_US  # how far the start of an idle lane follows behind its tip (DESIGN 2, "latest")
 
-Bound = tuple[int, tuple[object, ...]]  # (order time, rank), or (order time, ()): before all of that time
+Bound = tuple[int, Rank]  # order time and rank; with the rank FIRST it lies before all of that time
 
 
 class Lane:
@@ -236,7 +236,7 @@ class Lane:
         """Everything at or below it that this lane can still give is here already (law 7)."""
         last_us = NEVER if self.last_us is None else self.last_us
         if self._tip_us is not None and self._tip_us > last_us:
-            return (self._tip_us, ())
+            return (self._tip_us, FIRST)
         return (last_us, self.rank)
 
     @property

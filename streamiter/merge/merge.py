@@ -14,19 +14,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise, repeat
-from operator import itemgetter, length_hint
+from operator import length_hint
 
 from sortedcontainers import SortedList
 
 from streamiter.merge.lane import Bound, Lane
 from streamiter.position import Place
 from streamiter.record import Record
-from streamiter.shard import Rank
+from streamiter.shard import FIRST, LAST, Rank
 
 Key = tuple[int, Rank, Place]  # law 4: order time, rank, place
 
-_EVERYTHING: Bound = (1 << 62, ())
-_order_time = itemgetter(0)
+_EVERYTHING: Bound = (1 << 62, FIRST)
 
 
 class Merge:
@@ -79,13 +78,14 @@ class Merge:
 
     def records(self) -> Iterator[Record]:
         """The records that can come out now, in order; each that is taken from the iterator counts as returned."""
-        self.settle()
-        if not self._window.rest:
+        if not length_hint(self._window.iterator):
+            self.settle()
             self._open_window()
         return self._window.iterator
 
     def peek(self) -> Record | None:
         """The record that comes next, without taking it; None while the merge waits."""
+        self.settle()
         self.records()
         window = self._window
         return window.records[window.taken] if window.rest else None
@@ -138,7 +138,7 @@ class Merge:
 
     def holders(self, time_us: int) -> list[str]:
         """The shards whose bound lies at or before this order time: a record of that time waits for them."""
-        return [shard_id for _, shard_id in self._bounds.irange(maximum=((time_us, (chr(0x10FFFF),)), ""))]
+        return [shard_id for _, shard_id in self._bounds.irange(maximum=((time_us, LAST), ""))]
 
     def __contains__(self, shard_id: object) -> bool:
         return shard_id in self._lanes
@@ -160,15 +160,22 @@ class Merge:
             if (end := self._end(lane)) > lane.head:
                 lanes.append((lane, end))
         lanes.sort(key=lambda part: part[0].rank)
-        entries: list[tuple[int, Record, Lane]] = []
+        times: list[int] = []
+        records: list[Record] = []
+        owners: list[Lane] = []
         for lane, end in lanes:
-            entries += zip(lane.times[lane.head : end], lane.records[lane.head : end], repeat(lane))
+            times += lane.times[lane.head : end]
+            records += lane.records[lane.head : end]
+            owners += repeat(lane, end - lane.head)
             self._heads.remove(self._head_of.pop(lane.shard_id))
             lane.stamp(end)
         if len(lanes) > 1:
-            entries.sort(key=_order_time)
-        if entries:
-            times, records, owners = map(list, zip(*entries, strict=True))
+            # Indices are sorted, not (time, record, lane): so many tuples would be so much work for the garbage collector.
+            order = sorted(range(len(times)), key=times.__getitem__)
+            times = [times[index] for index in order]
+            records = [records[index] for index in order]
+            owners = [owners[index] for index in order]
+        if times:
             self._window = _Window(times, records, owners, self.high)
             self._window.stamp(self.clock)
 

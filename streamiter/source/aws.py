@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
@@ -50,6 +51,8 @@ _FAULTS = {"InternalServerError", "InternalFailure", "InternalServerException", 
 _REFUSALS = {
     "AccessDenied",
     "AccessDeniedException",
+    "KMSAccessDeniedException",
+    "KMSOptInRequired",
     "UnauthorizedOperation",
     "UnrecognizedClientException",
     "InvalidSignatureException",
@@ -64,6 +67,8 @@ _REFUSALS = {
 }
 _OUR_WORDS: dict[str, type[SourceError]] = {
     "ExpiredIteratorException": IteratorExpired,
+    "ExpiredNextTokenException": TransientError,  # the listing begins anew
+    "ResourceInUseException": TransientError,  # a stream that is being made
     "TrimmedDataAccessException": PositionTrimmed,
     **dict.fromkeys(_THROTTLES, Throttled),
     **dict.fromkeys(_FAULTS, TransientError),
@@ -107,7 +112,9 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
         ) from error
     except (boto.ProfileNotFound, boto.ConfigParseError, boto.ConfigNotFound) as error:
         raise CredentialsMissing(f"{where}: {error}; name another AWS_PROFILE, or pass session= or client=") from error
-    except (boto.NoRegionError, boto.TokenRetrievalError) as error:
+    except (boto.TokenRetrievalError, boto.SSOError) as error:
+        raise CredentialsMissing(f"{where}: {error}; log in again: aws sso login") from error
+    except boto.NoRegionError as error:
         raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_DEFAULT_REGION") from error
     except boto.ParamValidationError as error:
         if at_time:
@@ -151,6 +158,22 @@ def _refuses_type(message: str) -> bool:
     # A refusal of the *type*, as services older than AT_TIMESTAMP give it: not one of the time, which has other words.
     words = message.lower().replace(" ", "")
     return "future" not in words and any(word in words for word in ("at_timestamp", "iteratortype", "enumvalue"))
+
+
+def part(response: Mapping[str, Any], name: str) -> Any:
+    """A member that an answer must have."""
+    # botocore takes a body that breaks off for an empty one.
+    if name not in response:
+        raise TransientError(f"the answer lacks its {name}: it was cut off, or is not the service's")
+    return response[name]
+
+
+def names_near(wrong: str, names: Sequence[str], kind: str) -> str:
+    """What a wrong name may have meant, as the end of a message."""
+    near = get_close_matches(wrong, names, n=3) or [name for name in names if name.lower() == wrong.lower()]
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; there are {', '.join(names[:5])}" if names else f"; there is no {kind} at all: is it the right region?"
 
 
 def service_time_us(response: Mapping[str, Any]) -> int | None:

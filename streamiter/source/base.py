@@ -10,6 +10,9 @@ once. What the service answers in its own words it raises in ours:
     TransientError     a fault that may pass: 5xx, time-outs, cut connections
     TimeUnsupported    shards cannot be opened at a time (it is asked for the horizon instead)
     AccessDenied, CredentialsMissing, InvalidStream    final; the message says what to do
+
+A source may say two things more: `record_type`, the class of its records, from which follow the columns of tables; and, with
+`drops_duplicates`, how to `identify(record)`: what a record and its duplicates have in common.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ class Page(NamedTuple):
     service_us: int | None  # the answer's own time; None where the service does not tell
     caught_up: bool | None = None  # whether this is the tip; None where the service does not tell
     size_bytes: int = 0  # about what the records take in memory: it counts against `prefetch_bytes`
+    children: tuple[Shard, ...] = ()  # at the shard's end: what follows it, where the service tells; then all of it
+    rest_us: int = 0  # how long this shard is to be left alone now, by the service's rates
 
 
 class ShardPage(NamedTuple):
@@ -51,7 +56,6 @@ class ShardPage(NamedTuple):
 class Source(Protocol):
     """Where records come from."""
 
-    retention_us: int  # how long the service holds records
     iterator_us: int  # how long an iterator lives after it was handed out
     page_limit: int  # the most records that a page can have
     listings_per_second: float  # how often a page of shards may be asked for
@@ -60,14 +64,18 @@ class Source(Protocol):
     def name(self) -> str:
         """The stream's own name, for tokens. The first use may call out; InvalidStream where there is no such stream."""
 
+    @property
+    def retention_us(self) -> int:
+        """How long the service holds records; it may change, and is looked at after each listing."""
+
     def list_shards(self, after: str | None) -> ShardPage:
         """A page of the stream's shards, beyond a page's `next`."""
 
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
-        """A handle on a place in a shard."""
+        """A handle on a place in a shard. After(place) gives what follows the first record with the place's number."""
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page:
-        """The next page of a shard, of at most `limit` records."""
+        """The next page of a shard, of at most `limit` records; one that the service holds as one may be several here."""
 
     def close(self) -> None:
         """Lets go of what the source itself opened."""

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import Any
 
-import boto3
-
 from streamiter.clock import SECOND_US
-from streamiter.errors import InvalidOption, InvalidStream, StreamiterError, TransientError
+from streamiter.errors import InvalidOption, InvalidStream, StreamiterError
 from streamiter.position import After, AtNumber, AtTime, Position
-from streamiter.record import Change, ChangeRecord, Envelope
+from streamiter.record import ChangeRecord
 from streamiter.shard import Shard
-from streamiter.source import wire
-from streamiter.source.aws import check_endpoint, client_config, our_words, service_time_us
+from streamiter.source.aws import names_near, our_words, part, service_time_us
 from streamiter.source.base import Page, ShardIterator, ShardPage
+from streamiter.source.clients import Clients
+from streamiter.source.dynamodb_page import decode_page, parsed_envelope
+from streamiter.source.wire import own_call
+
+logger = logging.getLogger("streamiter.source")
 
 _STREAM_ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:[\w-]*:table/(?P<table>[^/]+)/stream/(?P<label>.+)")
 _TABLE_ARN = re.compile(r"arn:[\w-]+:dynamodb:(?P<region>[\w-]*):[\w-]*:table/(?P<table>[^/]+)")
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,255}")  # DynamoDB asks for 3 characters; emulators take fewer
-_CONNECTIONS = 64
 RECORD_BYTES = 850  # what a waiting record takes in memory beyond its text, as benchmarks/cases/memory.py measures it
 
 
@@ -36,6 +37,7 @@ class DynamoDBStreams:
     iterator_us = 15 * 60 * SECOND_US
     page_limit = 1000
     listings_per_second = 10.0
+    record_type = ChangeRecord
 
     def __init__(
         self,
@@ -49,22 +51,17 @@ class DynamoDBStreams:
         if not isinstance(table_or_arn, str):
             raise InvalidOption(f"a table is named by a str (name or ARN), not by a {type(table_or_arn).__name__}")
         self._table, self._arn = _parse_name(table_or_arn)
-        if client is not None and (session is not None or endpoint_url is not None or region is not None):
-            raise InvalidOption("pass client=, or session=, endpoint_url= and region=, not both: a client has its own")
-        if client is not None and not hasattr(client, "get_shard_iterator"):
-            raise InvalidOption("client= takes a boto3 client of 'dynamodbstreams', this one has no get_shard_iterator")
-        check_endpoint(endpoint_url)
-        if region is not None and not isinstance(region, str):
-            raise InvalidOption(f"region= takes a str such as 'eu-west-1', not a {type(region).__name__}")
-        if session is not None and not callable(getattr(session, "client", None)):
-            raise InvalidOption(f"session= takes a boto3 Session, not a {type(session).__name__}")
+        self._is_by_arn = self._arn is not None
         arn = _TABLE_ARN.match(table_or_arn)
-        self._session = session
-        self._options = {"endpoint_url": endpoint_url, "region_name": region or (arn["region"] if arn else None)}
-        self._own: list[Any] = []  # clients that we made, and close
-        self._made: Any = client
-        if client is not None:
-            wire.hook(client)
+        self._clients = Clients(
+            self,
+            "dynamodbstreams",
+            "dynamodb-streams",
+            client=client,
+            session=session,
+            endpoint_url=endpoint_url,
+            region=region or (arn["region"] if arn and client is None else None),
+        )
 
     def __repr__(self) -> str:
         return f"DynamoDBStreams({self._arn or self._table!r})"
@@ -75,6 +72,7 @@ class DynamoDBStreams:
         if self._arn is None:
             assert self._table is not None
             self._arn = self._find_stream(self._table)
+            logger.info("table %s: its stream is %s", self._table, self._arn)
         return self._arn
 
     # -- the contract
@@ -82,9 +80,9 @@ class DynamoDBStreams:
     def list_shards(self, after: str | None) -> ShardPage:
         """One DescribeStream call: up to 100 shards."""
         options = {} if after is None else {"ExclusiveStartShardId": after}
-        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), wire.own_call():
-            response = self._client.describe_stream(StreamArn=self.name, **options)
-        description = _part(response, "StreamDescription")
+        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), own_call():
+            response = self._clients.reading.describe_stream(StreamArn=self.name, **options)
+        description = part(response, "StreamDescription")
         rows = description.get("Shards") or ()
         return ShardPage(
             tuple(map(_shard, rows)),
@@ -97,27 +95,29 @@ class DynamoDBStreams:
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
         where = f"shard {shard_id} of {self.name}"
-        with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)), wire.own_call():
+        with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)), own_call():
             kind = _iterator_type(position)
-            response = self._client.get_shard_iterator(StreamArn=self.name, ShardId=shard_id, **kind)
-        return ShardIterator(shard_id, _part(response, "ShardIterator"))
+            response = self._clients.reading.get_shard_iterator(StreamArn=self.name, ShardId=shard_id, **kind)
+        return ShardIterator(shard_id, part(response, "ShardIterator"))
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page:
         """One GetRecords call."""
         shard_id = iterator.shard_id
-        with our_words("dynamodb:GetRecords", f"shard {shard_id} of {self.name}"), wire.own_call() as answer:
-            response = self._client.get_records(ShardIterator=iterator.value, Limit=min(limit, self.page_limit))
+        with our_words("dynamodb:GetRecords", f"shard {shard_id} of {self.name}"), own_call(decode_page) as answer:
+            response = self._clients.reading.get_records(
+                ShardIterator=iterator.value, Limit=min(limit, self.page_limit)
+            )
         if answer.page is not None:
             envelopes: Any = answer.page.Records
             following = answer.page.NextShardIterator
             size_bytes = answer.size_bytes + RECORD_BYTES * len(envelopes)
         else:
             rows = response.get("Records") or ()
-            envelopes = [_envelope(row) for row in rows]
+            envelopes = [parsed_envelope(row) for row in rows]
             following = response.get("NextShardIterator")
             size_bytes = sum(row.get("dynamodb", {}).get("SizeBytes", 0) + RECORD_BYTES for row in rows)
         return Page(
-            [ChangeRecord(shard_id, envelope) for envelope in envelopes],
+            [ChangeRecord.of(shard_id, envelope) for envelope in envelopes],
             ShardIterator(shard_id, following) if following else None,
             service_time_us(response),
             None,
@@ -126,39 +126,40 @@ class DynamoDBStreams:
 
     def close(self) -> None:
         """Closes the clients that were made here; one that was passed in is its owner's."""
-        for client in self._own:
-            client.close()
+        self._clients.close()
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        assert self._table is not None
+        return self._table
+
+    @property
+    def is_by_arn(self) -> bool:
+        """Whether a stream was named, rather than a table."""
+        return self._is_by_arn
+
+    @property
+    def session(self) -> Any:
+        """The boto3 session that clients are made from; None where a client was passed in."""
+        return self._clients.session
+
+    def make_client(self, service: str) -> Any:
+        """A boto3 client of another service ("dynamodb"), reached as this one is; it is closed with the source."""
+        return self._clients.make(service, attempts=6)
 
     # -- finding the stream
 
-    @property
-    def _client(self) -> Any:
-        if self._made is None:
-            self._made = self._make("dynamodbstreams")
-            wire.hook(self._made)
-        return self._made
-
-    def _make(self, service: str) -> Any:
-        with our_words("dynamodb:*", repr(self)):
-            try:
-                session: Any = self._session or boto3.session.Session()
-                # The table is looked up before there is a Stream to ask again: there botocore does.
-                config = client_config(_CONNECTIONS, attempts=1 if service == "dynamodbstreams" else 6)
-                client = session.client(service, config=config, **self._options)
-            except ValueError as error:
-                raise InvalidOption(f"{self!r}: {error}") from error
-        self._own.append(client)
-        return client
-
     def _find_stream(self, table: str) -> str:
-        if self._own or self._made is None:
-            return self._describe_table(self._make("dynamodb"), table)
+        if not self._clients.is_given:
+            # The table is looked up before there is a Stream to ask again: there botocore does.
+            return self._describe_table(self._clients.make("dynamodb", attempts=6), table)
         # Only a streams client was given: it can list a table's streams, but not describe the table.
         streams: list[Mapping[str, Any]] = []
         options: dict[str, Any] = {"TableName": table}
         with our_words("dynamodb:ListStreams", f"table {table}", gone=InvalidStream):
             while True:
-                response = self._client.list_streams(**options)
+                response = self._clients.reading.list_streams(**options)
                 streams += [row for row in response.get("Streams") or () if row.get("TableName", table) == table]
                 last = response.get("LastEvaluatedStreamArn")
                 if not last or last == options.get("ExclusiveStartStreamArn"):
@@ -193,10 +194,7 @@ def _near(client: Any, table: str) -> str:
             names = client.list_tables().get("TableNames") or []
     except StreamiterError:
         return ""
-    near = get_close_matches(table, names, n=3) or [name for name in names if name.lower() == table.lower()]
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; there are {', '.join(names[:5])}" if names else "; there is no table at all: is it the right region?"
+    return names_near(table, names, "table")
 
 
 def _parse_name(name: str) -> tuple[str | None, str | None]:
@@ -216,13 +214,6 @@ def _parse_name(name: str) -> tuple[str | None, str | None]:
     return name, None
 
 
-def _part(response: Mapping[str, Any], name: str) -> Any:
-    # botocore takes a body that breaks off for an empty one.
-    if name not in response:
-        raise TransientError(f"the answer lacks its {name}: it was cut off, or is not the service's")
-    return response[name]
-
-
 def _shard(row: Mapping[str, Any]) -> Shard:
     parent = row.get("ParentShardId")
     numbers = row.get("SequenceNumberRange") or {}
@@ -238,26 +229,6 @@ def _iterator_type(position: Position) -> dict[str, Any]:
         moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
         return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
     return {"ShardIteratorType": "TRIM_HORIZON"}
-
-
-def _envelope(row: Mapping[str, Any]) -> Envelope:
-    """The envelope of a record as boto3 parsed it."""
-    change = row.get("dynamodb") or {}
-    created = change.get("ApproximateCreationDateTime")
-    return Envelope(
-        Change(
-            change["SequenceNumber"],
-            created.timestamp() if isinstance(created, datetime) else created,
-            change.get("Keys"),
-            change.get("NewImage"),
-            change.get("OldImage"),
-            change.get("SizeBytes"),
-        ),
-        row.get("eventID"),
-        row.get("eventName"),
-        row.get("eventVersion"),
-        row.get("userIdentity"),
-    )
 
 
 def _digits(number: str) -> str:

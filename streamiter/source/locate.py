@@ -8,31 +8,45 @@ from urllib.parse import parse_qsl, unquote
 from streamiter.errors import InvalidOption, InvalidStream
 from streamiter.source.base import Source
 from streamiter.source.dynamodb import DynamoDBStreams
+from streamiter.source.kinesis import KinesisStreams
 
-_OPTIONS = ("endpoint_url", "region")
+# By scheme: the source, what it calls a stream's name, and the options that its URL takes.
+_SCHEMES: dict[str, tuple[type[Any], str, tuple[str, ...]]] = {
+    "dynamodb": (DynamoDBStreams, "table", ("endpoint_url", "region")),
+    "kinesis": (KinesisStreams, "stream", ("endpoint_url", "region", "records", "duplicates")),
+}
 
 
-def locate(source: str | Source) -> Source:
-    """The source that was meant; one that is a source already stays as it is."""
+def locate(source: str | Source, **given: Any) -> Source:
+    """The source that was meant; one that is a source already stays as it is.
+
+    `given` is what the caller says besides, as the command line does: `session`, `endpoint_url`, `region`. Where the URL
+    says the same, the caller's word goes before it.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
     if not isinstance(source, str):
         missing = [
             name for name in ("list_shards", "open_iterator", "fetch") if not callable(getattr(source, name, None))
         ]
         if missing:
             raise InvalidOption(
-                f"a source is a URL ('dynamodb://TABLE'), a table's name, an ARN, or a Source, not a {type(source).__name__}"
+                f"a source is a URL ('dynamodb://TABLE', 'kinesis://STREAM'), a table's name, an ARN, or a Source, "
+                f"not a {type(source).__name__}"
             )
         return source
     if "://" not in source:
-        return DynamoDBStreams(source)
+        by_words = KinesisStreams if source.startswith("arn:") and ":kinesis:" in source else DynamoDBStreams
+        return by_words(source, **given)
     scheme, _, rest = source.partition("://")
-    if scheme.lower() != "dynamodb":
-        raise InvalidStream(f"no source is called {scheme!r}: there is dynamodb://TABLE")
-    name, options = _parse(rest, scheme)
-    return DynamoDBStreams(name, **options)
+    if scheme.lower() not in _SCHEMES:
+        known = " and ".join(f"{name}://{kind.upper()}" for name, (_, kind, _) in _SCHEMES.items())
+        raise InvalidStream(f"no source is called {scheme!r}: there are {known}")
+    make, kind, options = _SCHEMES[scheme.lower()]
+    name, told = _parse(rest, scheme, kind, options)
+    return make(name, **{**told, **given})  # type: ignore[no-any-return]
 
 
-def _parse(rest: str, scheme: str) -> tuple[str, dict[str, Any]]:
+def _parse(rest: str, scheme: str, kind: str, known: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     # An ARN holds colons and slashes that urlsplit would take for a port and a path: only the query is its business.
     name, _, query = rest.partition("?")
     if "@" in name:
@@ -42,15 +56,15 @@ def _parse(rest: str, scheme: str) -> tuple[str, dict[str, Any]]:
         )
     name = unquote(name.strip("/"))
     if not name:
-        raise InvalidStream(f"this URL names no table: {scheme}://TABLE")
+        raise InvalidStream(f"this URL names no {kind}: {scheme}://{kind.upper()}")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
         raise InvalidStream(f"the options of a URL are written ?name=value&name=value, this is {query!r}") from None
     options: dict[str, Any] = {}
     for option, value in pairs:
-        if option not in _OPTIONS:
-            raise InvalidStream(f"{scheme}:// knows no option {option!r}; it knows {', '.join(_OPTIONS)}")
+        if option not in known:
+            raise InvalidStream(f"{scheme}:// knows no option {option!r}; it knows {', '.join(known)}")
         if option in options or not value:
             raise InvalidStream(f"the option {option!r} is {'given twice' if option in options else 'empty'}")
         options[option] = value

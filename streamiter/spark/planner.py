@@ -23,6 +23,7 @@ from streamiter.spark.parts import Partition, Rows, ShardRange, handed_range, pa
 from streamiter.spark.shards import HINT
 from streamiter.stream.driver import Driver
 from streamiter.stream.handover import Handed
+from streamiter.stream.listener import Listener
 from streamiter.stream.mark import Mark
 from streamiter.stream.reading import Reading
 from streamiter.token import Token
@@ -74,6 +75,7 @@ class Planner:
             source,
             self._reading,
             clock,
+            Listener(None, source.name, clock),
             concurrency=CONCURRENCY,
             prefetch_bytes=PREFETCH_BYTES,
             patience=PATIENCE_SECONDS,

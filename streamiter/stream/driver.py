@@ -5,6 +5,7 @@ Calls are made side by side by daemon threads; everything else, and the clock, b
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +29,11 @@ from streamiter.shard import Shard
 from streamiter.source.base import Page, ShardPage, Source
 from streamiter.source.cursor import Cursor, open_cursor
 from streamiter.stream.callers import Answer, Callers
+from streamiter.stream.events import Retry
+from streamiter.stream.listener import Listener
 from streamiter.stream.reading import Reading
+
+logger = logging.getLogger("streamiter.stream")
 
 FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
 FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
@@ -79,15 +84,25 @@ class Driver:
     """Drives a reading over a source. `turn` does what can be done now; records are then the reading's to give."""
 
     def __init__(
-        self, source: Source, reading: Reading, clock: Clock, *, concurrency: int, prefetch_bytes: int, patience: float
+        self,
+        source: Source,
+        reading: Reading,
+        clock: Clock,
+        listener: Listener,
+        *,
+        concurrency: int,
+        prefetch_bytes: int,
+        patience: float,
     ) -> None:
         self.reading = reading
         self.calls: Counter[str] = Counter()
         self.pages = 0
         self.retries = 0
+        self.throttles = 0
         self.is_final = False  # the stream is disabled
         self._source = source
         self._clock = clock
+        self._listener = listener
         self._concurrency = concurrency
         self._callers = Callers(concurrency)
         self._prefetch_bytes = prefetch_bytes
@@ -102,7 +117,8 @@ class Driver:
         self._is_page_asked = False
         self._list_again_us = 0
         self._broken_listings = 0
-        self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second)))
+        # One less than the service allows: a call that was under way for long counts there when it arrives.
+        self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second) - 1))
         self._record_bytes = GUESSED_RECORD_BYTES
 
     @property
@@ -140,6 +156,8 @@ class Driver:
 
     def turn(self, *, wait: bool) -> bool:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
+        if not wait and not self._callers.has_answers and not self._has_calls_due:
+            return self.is_asking  # as it is between most records
         self.reading.settle()
         for answer in self._callers.answers():
             self._take(answer)
@@ -151,6 +169,11 @@ class Driver:
                 self._take(answer)
             self._ask()
         return self.is_asking
+
+    @property
+    def _has_calls_due(self) -> bool:
+        """Whether a call may be due; that there is room for what it would bring is not looked at."""
+        return self._callers.room > 0 and self.next_due_us <= self.now_us
 
     @property
     def is_asking(self) -> bool:
@@ -235,6 +258,8 @@ class Driver:
         limit = max(1, min(self._source.page_limit, int(self._share / self._record_bytes)))
         if self.reading.is_probe(shard_id):
             limit = 1
+        if position is not None:
+            logger.debug("shard %s: opened at %s", shard_id, position)
         self.reading.asked(shard_id)
         asked = _Asked(shard_id, self.reading, limit * self._record_bytes, self.reading.schedule.serial)
         self._asked[shard_id] = asked
@@ -277,7 +302,7 @@ class Driver:
 
     def _take_page(self, shard_id: str, page: Page, *, opened: bool) -> None:
         self.pages += 1
-        self._faults.pop(shard_id, None)
+        self._recover(shard_id)
         if page.records:
             self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) / 8
         ended = page.next is None
@@ -285,6 +310,7 @@ class Driver:
         page = self._cursors[shard_id].take(page, self.now_us)
         skipped = fetched - len(page.records)
         if ended:
+            logger.debug("shard %s: read to its end", shard_id)
             del self._cursors[shard_id]
         goes_on = self.reading.push(
             shard_id,
@@ -296,6 +322,8 @@ class Driver:
             size_bytes=page.size_bytes,
             skipped=skipped,
             opened=opened,
+            children=page.children,
+            rest_us=page.rest_us,
         )
         if not goes_on:
             self._cursors.pop(shard_id, None)
@@ -327,16 +355,32 @@ class Driver:
         fault.error = error
         fault.times += 1
         self.retries += 1
+        self.throttles += isinstance(error, Throttled)
         first_us, longest_us = FIRST_PAUSE_US, LONGEST_PAUSE_US
         if isinstance(error, Throttled):
             first_us, longest_us = FIRST_THROTTLE_PAUSE_US, LONGEST_THROTTLE_PAUSE_US
         pause_us = min(first_us << min(fault.times - 1, 10), longest_us)
         # Shards that failed together are not to come back together.
         pause_us += pause_us * (crc32(name.encode()) % 256) // 512
+        self._tell_retry(name, fault, pause_us / SECOND_US)
         if name == LISTING:
             self._list_again_us = now_us + pause_us
         elif not self.reading.lane(name).ended:
             self.reading.failed(name, now_us + pause_us)
+
+    def _tell_retry(self, name: str, fault: _Fault, pause_seconds: float) -> None:
+        # The first of a row tells what is wrong; the others, that it still is.
+        level = logging.INFO if fault.times == 1 else logging.DEBUG
+        logger.log(level, "%s: %s; asked again in %.1f s", _named(name), fault.error, pause_seconds)
+        shard_id = None if name == LISTING else name
+        kind, reason = type(fault.error).__name__, str(fault.error)
+        self._listener.note(Retry, shard_id, kind, reason, fault.times, pause_seconds)
+
+    def _recover(self, name: str) -> None:
+        fault = self._faults.pop(name, None)
+        if fault is not None:
+            seconds = (self.now_us - fault.since_us) / SECOND_US
+            logger.info("%s: answers again, after %d calls that failed in %.1f s", _named(name), fault.times, seconds)
 
     def _service_us(self, told_us: int | None) -> int:
         return microseconds(self._clock.now()) if told_us is None else told_us
@@ -377,7 +421,7 @@ class Driver:
                 self._fatal = self._fatal or answer.error
             return
         page: ShardPage = answer.result
-        self._faults.pop(LISTING, None)
+        self._recover(LISTING)
         listing.rows += page.shards
         if page.next is not None and page.next not in listing.cursors:
             listing.cursors.add(page.next)
@@ -392,6 +436,8 @@ class Driver:
         self._listing = None
         self.is_final = page.is_final
         service_us = self._service_us(page.service_us)
+        logger.debug("listed %d shards", len(listing.rows))
+        self.reading.retain(self._source.retention_us)
         self.reading.listed(listing.ticket, listing.rows, service_us, now_us, is_final=page.is_final)
 
     def list_now(self) -> tuple[list[Shard], int]:
@@ -425,7 +471,7 @@ class Driver:
             if page.next is None:
                 break
             following = page.next
-        self._faults.pop(LISTING, None)
+        self._recover(LISTING)
         assert began_us is not None
         return rows, began_us
 

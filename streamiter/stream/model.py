@@ -12,23 +12,26 @@ import msgspec
 from streamiter.errors import InvalidOption
 
 
-def model_converter(model: Any) -> Callable[[dict[str, Any]], Any]:
-    """What turns an image into the caller's class: a dataclass, a msgspec Struct, a pydantic model, or any callable."""
-    validate = getattr(model, "model_validate", None)
-    if callable(validate):
-        return validate  # type: ignore[no-any-return]
-    if isinstance(model, type) and (is_dataclass(model) or issubclass(model, msgspec.Struct)):
-        return _Converter(model)
-    if callable(model):
-        return model  # type: ignore[no-any-return]
-    raise InvalidOption(
-        f"model= takes a class or a function that an image can be given to, not a {type(model).__name__}"
-    )
+class Model:
+    """The caller's own class: a dataclass, a msgspec Struct, a pydantic model, or any callable.
 
+    Payloads are read as JSON for a class; a function gets them as bytes.
+    """
 
-def model_name(model: Any) -> str:
-    """What to call the model in a message."""
-    return getattr(model, "__name__", None) or type(model).__name__
+    def __init__(self, model: Any) -> None:
+        self.name: str = getattr(model, "__name__", None) or type(model).__name__  # what to call it in a message
+        self.from_image: Callable[[dict[str, Any]], Any]
+        self.from_payload: Callable[[bytes], Any]
+        if callable(getattr(model, "model_validate", None)):
+            self.from_image, self.from_payload = model.model_validate, model.model_validate_json
+        elif isinstance(model, type) and (is_dataclass(model) or issubclass(model, msgspec.Struct)):
+            self.from_image, self.from_payload = _Converter(model), msgspec.json.Decoder(model).decode
+        elif callable(model):
+            self.from_image = self.from_payload = model
+        else:
+            raise InvalidOption(
+                f"model= takes a class or a function that an image can be given to, not a {type(model).__name__}"
+            )
 
 
 class _Converter:

@@ -1,4 +1,4 @@
-"""Where to start: what a user may name as a position, as a token."""
+"""Where to start and where to end: what a user may name as a position, as a token or a time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from streamiter.clock import floor_second, microseconds
-from streamiter.errors import InvalidPosition, InvalidToken
+from streamiter.errors import InvalidOption, InvalidPosition, InvalidToken
 from streamiter.stream.resume import token_at_start
 from streamiter.token import Token, load_token
 
+CAUGHT_UP = "caught_up"
 LATEST = "latest"
 TRIM_HORIZON = "trim_horizon"
 
@@ -28,6 +29,15 @@ def parse_position(position: Any, stream: str) -> Token | str:
             return LATEST
         raise InvalidPosition(f"{position!r} is no position: {_KNOWN}")
     return token_at_start(stream, _time_us(position))
+
+
+def parse_end(until: Any) -> int | str | None:
+    """Where an iteration is to end: CAUGHT_UP, an order time, or None: never."""
+    if until is None or (isinstance(until, str) and until == CAUGHT_UP):
+        return until
+    if not isinstance(until, datetime) and not callable(getattr(until, "timestamp", None)):
+        raise InvalidOption(f"until= takes {CAUGHT_UP!r}, a datetime, an arrow or None, not {until!r}")
+    return _time_us(until)
 
 
 def _time_us(position: Any) -> int:
@@ -50,6 +60,13 @@ def _check_stream(token: Token, stream: str) -> None:
             f"it is of {token.stream}, but the table's stream is now {stream}: the stream was disabled and enabled again",
             where=where,
             hint="the old stream stays readable for 24 hours under its own ARN; then start the new one at 'trim_horizon'",
+        )
+    arn, at, _ = stream.partition("@")
+    if at and token.stream.partition("@")[0] == arn:
+        raise InvalidToken(
+            f"it is of {token.stream}, but the stream is now {stream}: it was deleted and made again",
+            where=where,
+            hint="what the old one held is gone; start the new one at 'trim_horizon'",
         )
     raise InvalidToken(f"it is of another stream, {token.stream}; this one is {stream}", where=where)
 

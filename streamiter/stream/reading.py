@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 
+import msgspec
+
 from streamiter.clock import SECOND_US, floor_second
 from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage
 from streamiter.merge import Lane, Merge
@@ -29,7 +31,7 @@ from streamiter.stream.handover import Handed, Handover
 from streamiter.stream.mark import Mark
 from streamiter.stream.probes import Probes
 from streamiter.stream.schedule import Schedule
-from streamiter.token import Token, TokenLane, high_key
+from streamiter.token import DAY_US, Token, TokenLane, high_key
 
 
 class Reading:
@@ -58,7 +60,9 @@ class Reading:
         self.clock_before = token.clock
         self.service_us: int | None = None  # the newest service time of any answer
         self._lateness_us = lateness_us
-        self._retention_us = retention_us
+        # Until everything that the token left unread is opened, no more is taken for held than was held on its day.
+        self._retention_us = min(retention_us, token.retention or DAY_US) if token.lanes else retention_us
+        self._present_us = retention_us
         self._ghosts = Ghosts(self.lineage, self.schedule)
         self._probes = Probes(self.lineage, self.schedule)
         self._handover = Handover(self.lineage) if hands_over else None
@@ -135,11 +139,13 @@ class Reading:
         size_bytes: int = 0,
         skipped: int = 0,
         opened: bool = False,
+        children: Sequence[Shard] = (),
+        rest_us: int = 0,
     ) -> bool:
         """The next page of a shard. Gives whether the next one goes on behind it; else the shard is opened anew.
 
         `skipped`: so many more records came that had been returned before. `opened`: the shard was opened for this page;
-        only now does the service's clock tell whether that hid a gap.
+        only now does the service's clock tell whether that hid a gap. `children`: all that follow it, where its end tells.
         """
         self._see_time(service_us)
         if shard_id in self._probes:
@@ -153,9 +159,14 @@ class Reading:
             lane.discard()
         else:
             self.merge.update(lane)
-        self.schedule.answered(lane, now_us)
+        self.schedule.answered(lane, now_us, rest_us)
         if ended:
+            self.see(children)
             self._ended(lane, now_us)
+            if children and self.discovery.found(shard_id):
+                self.merge.release(shard_id)
+            if any(child.id in self._unsure for child in children):
+                self.discovery.request()  # the other parent of a merge is not listed yet
             self._pass_handed(now_us)
         return True
 
@@ -230,6 +241,11 @@ class Reading:
             self.gone += 1
             self._end_gone(lane, now_us)
             self._pass_handed(now_us)
+
+    def retain(self, retention_us: int) -> None:
+        """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
+        self._present_us = retention_us
+        self._retention_us = min(self._retention_us, retention_us)
 
     # -- gaps
 
@@ -320,6 +336,10 @@ class Reading:
         """The record that comes next, without taking it."""
         return self.merge.peek()
 
+    def age_us(self, record: Record) -> int:
+        """How long ago the record's order time is, by the service's clock."""
+        return 0 if self.service_us is None else max(0, self.service_us - record.order_us)
+
     def pop(self) -> Record | None:
         """The record that comes next, None while it must wait."""
         return self.merge.pop()
@@ -382,7 +402,10 @@ class Reading:
     def token(self) -> Token:
         """The state after the last record returned."""
         self.merge.settle()
-        return resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
+        token = resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
+        if self._retention_us < self._present_us and not self._asleep and not any(map(_is_unread, token.lanes)):
+            self._retention_us = self._present_us
+        return msgspec.structs.replace(token, retention=resume.token_retention(self._retention_us))
 
     def lane(self, shard_id: str) -> Lane:
         """The lane of a shard that was opened, a ghost's too."""
@@ -659,3 +682,8 @@ class Reading:
     def _see_time(self, service_us: int) -> None:
         if self.service_us is None or service_us > self.service_us:
             self.service_us = service_us
+
+
+def _is_unread(lane: TokenLane) -> bool:
+    """Whether only the clock tells whether the start of this lane is still held."""
+    return lane.place is None and lane.ended is None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import astuple
+
 from streamiter.clock import floor_second
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtNumber
 from streamiter.shard import Rank, Shard
-from streamiter.token import VERSION, Token, TokenLane
+from streamiter.token import DAY_US, VERSION, Token, TokenLane
 
 
 def token_at_start(stream: str, start_us: int | None = None) -> Token:
@@ -18,7 +20,9 @@ def token_at_start(stream: str, start_us: int | None = None) -> Token:
     return Token(VERSION, stream, start=start_us, fresh=True)
 
 
-def token_at_latest(stream: str, shards: Iterable[Shard], service_us: int, lateness_us: int | None) -> Token:
+def token_at_latest(
+    stream: str, shards: Iterable[Shard], service_us: int, lateness_us: int | None, retention_us: int = DAY_US
+) -> Token:
     """The token at the end of what these shards hold: each leaf is to be read from a moment just before now."""
     lineage = Lineage(shards)
     start_us = latest_us(service_us, lateness_us)
@@ -27,7 +31,14 @@ def token_at_latest(stream: str, shards: Iterable[Shard], service_us: int, laten
         rank = lineage.rank(shard_id)
         parents = lineage[shard_id].parents
         lanes.append(TokenLane(shard_id, parents, **_rank(rank), time=start_us, opened=service_us))
-    return Token(VERSION, stream, start=start_us, lanes=tuple(lanes), fresh=not lanes)
+    return Token(
+        VERSION, stream, start=start_us, lanes=tuple(lanes), retention=token_retention(retention_us), fresh=not lanes
+    )
+
+
+def token_retention(retention_us: int) -> int | None:
+    """As a token tells it: not at all where it is a day, as DynamoDB's always is."""
+    return None if retention_us == DAY_US else retention_us
 
 
 def latest_us(service_us: int, lateness_us: int | None) -> int:
@@ -82,7 +93,7 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
         start=base.start,
         lanes=tuple(_entry(lanes[shard_id], lineage[shard_id].parents) for shard_id in sorted({*named, *finished})),
         clock=merge.clock,
-        high=None if high is None else (high[0], *high[1], str(high[2].number), high[2].since),
+        high=None if high is None else (high[0], *astuple(high[1]), str(high[2].number), high[2].since),
         fresh=base.fresh and not len(lineage),
         closed_are_read=base.closed_are_read,
     )

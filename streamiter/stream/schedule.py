@@ -25,16 +25,20 @@ class Schedule:
         self._order: SortedList[tuple[int, str]] = SortedList()
         self._pause_us: dict[str, int] = {}
         self._answered_us: dict[str, int] = {}
+        self._rested_us: dict[str, int] = {}  # until when the service wants the lane to be left alone
         self.serial = 0  # calls made so far
         self._asked: dict[str, int] = {}
         self._answered: dict[str, int] = {}
 
-    def answered(self, lane: Lane, now_us: int) -> None:
-        """A page of the lane came (or it was opened): it falls due again, at once while there is more to catch up with."""
+    def answered(self, lane: Lane, now_us: int, rest_us: int = 0) -> None:
+        """A page of the lane came: it falls due again, at once while there is more to catch up with, but for the rest that
+        the service's rates ask for. No wish, however urgent, shortens that."""
+        self._rested_us[lane.shard_id] = now_us + rest_us
         self._answered_us[lane.shard_id] = now_us
         self._answered[lane.shard_id] = self._asked.get(lane.shard_id, 0)
         if lane.ended or lane.gap is not None:
             self.drop(lane.shard_id)
+            self._rested_us.pop(lane.shard_id, None)
             return
         pause_us = 0
         if lane.is_at_tip:
@@ -51,6 +55,7 @@ class Schedule:
     def at(self, shard_id: str, due_us: int) -> None:
         """The lane falls due at this moment."""
         self.drop(shard_id)
+        due_us = max(due_us, self._rested_us.get(shard_id, due_us))
         self._due[shard_id] = due_us
         self._order.add((due_us, shard_id))
 
@@ -82,6 +87,7 @@ class Schedule:
             if missing_us > self._lateness_us + 2 * SECOND_US:
                 continue  # A creation time in the future: asking more often would not bring it nearer.
             soon_us = asked_us + (SHORTEST_PAUSE_US if missing_us <= 0 else self._poll_us)
+            soon_us = max(soon_us, self._rested_us.get(shard_id, soon_us))
             if soon_us < due_us:
                 self.at(shard_id, soon_us)
 

@@ -16,9 +16,13 @@ class Stats:
     gaps: int  # gaps accepted, by skip() or on_gap="skip"
     gone: int  # listed shards that the service had removed, of which nothing had been read
     poison: int  # records that the model refused and that were skipped
+    duplicates: int  # records dropped because they had been returned before, as the source was told to
     retries: int  # calls that failed and were made again
+    throttles: int  # of these, how many the service refused because it was asked too often
     held_by: str | None  # the shard that records wait for, or "listing"
-    lag: dict[str, float]  # seconds between the service's clock and the last record returned, a shard; 0 at its tip
+    # Seconds between the service's clock and the last record returned (the first that waits, where none was), for each
+    # shard; 0 at its tip.
+    lag: dict[str, float]
     waiting: int  # records fetched and not yet returned
     waiting_bytes: int  # about how many bytes these are
     open_shards: int  # shards being read

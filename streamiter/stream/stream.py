@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import datetime
 from itertools import islice
 from types import TracebackType
@@ -13,17 +13,22 @@ import arrow
 
 from streamiter.clock import SECOND_US, Clock, SystemClock, microseconds
 from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError, TransientError
+from streamiter.lineage import Lineage
 from streamiter.merge import Lane
-from streamiter.record import ChangeRecord, Record
+from streamiter.position import Place
+from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.source.locate import locate
 from streamiter.stream import options
 from streamiter.stream.driver import Driver
-from streamiter.stream.mark import Mark
-from streamiter.stream.model import model_converter, model_name
-from streamiter.stream.position import parse_position
+from streamiter.stream.ending import Ending
+from streamiter.stream.events import Event
+from streamiter.stream.listener import Listener
+from streamiter.stream.model import Model
+from streamiter.stream.position import parse_end, parse_position
 from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_latest, token_at_start
+from streamiter.stream.seen import Seen
 from streamiter.stream.stats import Stats
 from streamiter.token import Token
 
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamiter.stream")
 
 Start = str | dict[str, Any] | datetime | arrow.Arrow
+Until = str | datetime | arrow.Arrow | None
 
 
 RUN = 512  # so many records come out before answers are looked at again
@@ -54,6 +60,9 @@ class Stream:
     record returned: save it, hand it to `Stream(source, token)` or `move_to`, and each record that the service still
     holds comes out exactly once. `position` is "trim_horizon", "latest", a token, or a time.
 
+    `on_event` is called with each event (a gap, a late record, a call made again, progress), between records, on the
+    thread that reads.
+
     A Stream belongs to one thread, but for `close()`.
     """
 
@@ -70,6 +79,7 @@ class Stream:
         patience: float = 60.0,
         model: Any = None,
         clock: Clock | None = None,
+        on_event: Callable[[Event], Any] | None = None,
     ) -> None:
         options.check_seconds("lateness", lateness, may_be_none=True)
         options.check_seconds("poll_interval", poll_interval)
@@ -78,25 +88,28 @@ class Stream:
         options.check_count("prefetch_bytes", prefetch_bytes)
         options.check_choice("on_gap", on_gap, ("raise", "skip"))
         options.check_clock(clock)
-        self._convert = None if model is None else model_converter(model)
-        self._model_name = "" if model is None else model_name(model)
+        self._model = None if model is None else Model(model)
         self._source = locate(source)
+        self._seen = Seen(self._source) if getattr(self._source, "drops_duplicates", False) else None
         self._clock: Clock = SystemClock() if clock is None else clock
         self._lateness_us = None if lateness is None else microseconds(lateness)
         self._skips_gaps = on_gap == "skip"
         self._poll_us = max(1, microseconds(poll_interval))
         self._is_closed = False
         self._stop: RecordsExpired | PoisonRecord | None = None  # what the last error named, for skip()
-        self._passed_over: set[tuple[str, object]] = set()  # poison records further on that skip() named
-        self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0}
+        self._poison: tuple[str, Place] | None = None  # the record that the last error named
+        self._passed_over: set[tuple[str, Place]] = set()  # poison records further on that skip() named
+        self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0, "duplicates": 0}
         self._ready: Iterator[Record] = _NOTHING  # records that came out of the merge, but for being asked for
         name = self._find(patience)
+        self._listener = Listener(on_event, name, self._clock)
         start = parse_position(position, name)
         first = start if isinstance(start, Token) else token_at_start(name)
         self._driver = Driver(
             self._source,
             self._read_from(first),
             self._clock,
+            self._listener,
             concurrency=concurrency,
             prefetch_bytes=prefetch_bytes,
             patience=patience,
@@ -124,45 +137,59 @@ class Stream:
             raise StreamiterError("this stream is closed; make a new one from its token to read on")
         return self._next()
 
-    def _next(self) -> Record | None:
+    def _next(self, ending: Ending | None = None) -> Record | None:
+        self._listener.check_not_telling()
         driver = self._driver
         driver.turn(wait=False)
         while True:
-            record = self._take()
+            record = self._take(ending)
             if record is not None:
                 return record
             if driver.turn(wait=False):
-                record = self._take()
+                record = self._take(ending)
                 if record is not None:
                     return record
+            if ending is not None and ending.stands_before(driver.reading.peek()):
+                return None
             if self._stands_at_gap():
                 continue
             driver.raise_fault()
             if not driver.is_asking:
-                return self._take()
+                return self._take(ending)
             driver.turn(wait=True)
 
-    def follow(self) -> Iterator[Any]:
-        """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained."""
+    def follow(self, until: Until = None) -> Iterator[Any]:
+        """Records as they come: waits, never gives None. Ends with close(), or when a disabled stream is drained.
+
+        With `until` it ends before: "caught_up" when all was returned that the service held as it began, a time when all
+        was returned whose order time is before it. The token then stands before the first record that is not.
+        """
+        end = parse_end(until)
+        self._ready = _NOTHING  # what was sorted already may go beyond the end
+        return self._follow(end)
+
+    def _follow(self, end: int | str | None) -> Iterator[Any]:
+        ending = self._ending(end)
         while not self._is_closed:
-            record = next(self._ready, None) or self._next()
+            record = next(self._ready, None) or self._next(ending)
             if record is not None:
                 yield record
-            elif self.ended:
-                return
+            elif self.ended or self._is_over(ending):
+                break
             else:
                 self._sleep()
+        self._tell_last_progress()
 
-    def batches(self, size: int, until: str | None = None) -> Iterator[Batch]:
+    def batches(self, size: int, until: Until = None) -> Iterator[Batch]:
         """Lists of up to `size` records, each with `batch.token`, the token after its last record.
 
-        With `until="caught_up"` it ends when all was returned that the service held when the call began; without, it
-        goes on like `follow`, and gives what there is rather than wait for a full batch. An error comes after the batch
-        of what precedes it.
+        With `until` ("caught_up", or a time) it ends as `follow` does; without, it goes on like `follow`, and gives what
+        there is rather than wait for a full batch. An error comes after the batch of what precedes it.
         """
         options.check_count("size", size)
-        options.check_choice("until", until, (None, "caught_up"))
-        return self._batches(size, until)
+        end = parse_end(until)
+        self._ready = _NOTHING
+        return self._batches(size, end)
 
     def to_arrow(self, until: str = "caught_up") -> pyarrow.Table:
         """All that the service held when the call began, as a pyarrow.Table, in order. The token moves when it returns."""
@@ -173,7 +200,7 @@ class Stream:
         stop_before, passed_before = self._stop, set(self._passed_over)
         try:
             records = [record for batch in self._batches(1 << 30, until) for record in batch]
-            return records_to_table(records, self._source.name)
+            return records_to_table(records, self._source.name, getattr(self._source, "record_type", Record))
         except BaseException:
             stop = self._stop
             self._restart(before)
@@ -193,7 +220,9 @@ class Stream:
 
         "latest" means from now on: it may repeat about `lateness` + 1 s of earlier writes, and misses none after it returns.
         """
+        self._listener.check_not_telling()
         start = parse_position(position, self._source.name)
+        self._listener.moved()
         if isinstance(start, Token):
             self._restart(start)
         else:
@@ -201,17 +230,18 @@ class Stream:
 
     def skip(self) -> None:
         """Goes past what the last error named: accepts the gap, or passes the poison record over."""
+        self._listener.check_not_telling()
         stop, self._stop = self._stop, None
         self._driver.reading.settle()
         if isinstance(stop, RecordsExpired):
-            self._driver.reading.skip_gap(self._driver.now_us)
+            self._accept_gap(stop, logging.INFO)
         elif isinstance(stop, PoisonRecord):
             self._totals["poison"] += 1
             record = self._driver.reading.peek()
-            if record is not None and _identity(record) == (stop.shard_id, stop.sequence_number):
+            if record is not None and _identity(record) == self._poison:
                 self._driver.reading.pop()
-            else:
-                self._passed_over.add((stop.shard_id, stop.sequence_number))
+            elif self._poison is not None:
+                self._passed_over.add(self._poison)
         else:
             raise InvalidOption("there is nothing to skip: skip() goes past the gap or the record that an error named")
 
@@ -219,6 +249,13 @@ class Stream:
         """Renews the iterators that are near their expiry. Safe in a tight loop: it calls out for these alone."""
         if not self._is_closed:
             self._driver.heartbeat()
+            self._listener.tell()
+
+    @property
+    def lineage(self) -> Lineage:
+        """The shards known so far, as they were listed; a value of its own."""
+        known = self._driver.reading.lineage
+        return Lineage(known[shard_id] for shard_id in known)
 
     @property
     def ended(self) -> bool:
@@ -240,7 +277,9 @@ class Stream:
             gaps=self._totals["gaps"] + reading.gaps,
             gone=self._totals["gone"] + reading.gone,
             poison=self._totals["poison"],
+            duplicates=self._totals["duplicates"],
             retries=driver.retries,
+            throttles=driver.throttles,
             held_by=reading.held_by,
             lag={lane.shard_id: _lag_seconds(lane, reading.service_us) for lane in lanes},
             waiting=sum(map(len, lanes)),
@@ -265,6 +304,8 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if error is None or isinstance(error, Exception):  # after Ctrl-C the state may be anything
+            self._tell_last_progress()
 
     # -- inside
 
@@ -277,37 +318,51 @@ class Stream:
             except TransientError:
                 if self._clock.monotonic() - since >= patience:
                     raise
+                logger.info("the stream cannot be looked up yet; asked again in %.1f s", pause)
                 self._clock.sleep(pause)
                 pause = min(2 * pause, 2.0)
 
-    def _take(self) -> Record | None:
+    def _take(self, ending: Ending | None = None) -> Record | None:
         """The next record that can come out, if there is one; those right behind it are then ready for `__next__`."""
-        reading = self._driver.reading
         self._ready = _NOTHING
-        if self._convert is None and not self._passed_over:
+        tells_late = self._tell()
+        if self._is_closed:  # by on_event
+            return None
+        reading = self._driver.reading
+        is_bounded = ending is not None and ending.before_us is not None
+        if self._model is None and self._seen is None and not self._passed_over and not is_bounded:
             ready = islice(reading.records(), RUN)
             for first in ready:
                 self._stop = None
-                self._ready = ready
+                if not (tells_late and first.late):
+                    self._ready = ready
                 return first
             return None
         while (record := reading.peek()) is not None:
+            if ending is not None and ending.stands_before(record):
+                return None
             if _identity(record) in self._passed_over:
                 self._passed_over.discard(_identity(record))
                 reading.pop()
                 continue
-            if self._convert is not None and isinstance(record, ChangeRecord):
-                self._apply_model(record)
+            if self._seen is not None and self._seen.is_repeat(record):
+                self._totals["duplicates"] += 1
+                reading.pop()
+                continue
+            if self._model is not None:
+                self._apply_model(self._model, record)
+            if self._seen is not None:
+                self._seen.add(record)
             self._stop = None
             return reading.pop()
         return None
 
-    def _apply_model(self, record: ChangeRecord) -> None:
-        assert self._convert is not None
+    def _apply_model(self, model: Model, record: Record) -> None:
         try:
-            record.use_model(self._convert)
+            record.use_model(model)
         except Exception as error:
-            self._stop = PoisonRecord(record.shard_id, record.sequence_number, self._model_name, error)
+            self._poison = _identity(record)
+            self._stop = PoisonRecord(record.shard_id, record.sequence_number, model.name, error)
             raise self._stop from error
 
     def _stands_at_gap(self) -> bool:
@@ -317,22 +372,49 @@ class Stream:
         if lane is None:
             return False
         gap = RecordsExpired(lane.shard_id, lane.position, reason=lane.gap or "")
+        self._listener.gap_found(gap)
         if not self._skips_gaps:
             self._stop = gap
             raise gap
-        logger.warning("gap accepted, as on_gap says: %s", gap)
-        reading.skip_gap(self._driver.now_us)
+        self._accept_gap(gap, logging.WARNING)
         return True
 
-    def _batches(self, size: int, until: str | None) -> Generator[Batch, None, None]:
-        mark = None if until is None else self._driver.reading.mark(self._driver.now_us)
+    def _accept_gap(self, gap: RecordsExpired, level: int) -> None:
+        before = self._driver.reading.gaps
+        self._driver.reading.skip_gap(self._driver.now_us)
+        if self._driver.reading.gaps > before:
+            self._listener.gap_accepted(gap, level)
+
+    # -- what on_event is told
+
+    def _tell(self) -> bool:
+        """Tells what was noted, and of the record that comes next if it is late; gives whether late ones are told."""
+        listener = self._listener
+        if listener.listens:
+            listener.tell()
+            if listener.is_progress_due(self._driver.now_us):
+                listener.progress(self.stats, self._driver.now_us)
+        if self._lateness_us is None or not listener.tells_late:
+            return False
+        reading = self._driver.reading
+        record = reading.peek()
+        if record is not None and record.late:
+            listener.late(record, reading.age_us(record) / SECOND_US)
+        return True
+
+    def _tell_last_progress(self) -> None:
+        if self._listener.listens:
+            self._listener.last_progress(self.stats, self._driver.now_us)
+
+    def _batches(self, size: int, end: int | str | None) -> Generator[Batch, None, None]:
+        ending = self._ending(end)
         is_done = False
         while not (is_done or self._is_closed):
             before = self._driver.reading.token()
             records: list[Record] = []
             error: Exception | None = None
             try:
-                is_done = self._fill(records, size, mark)
+                is_done = self._fill(records, size, ending)
             except Exception as caught:
                 error = caught  # It comes after the records before it.
             except BaseException:
@@ -342,26 +424,34 @@ class Stream:
                 yield Batch(records, self.token)
             if error is not None:
                 raise error
+        self._tell_last_progress()
 
-    def _fill(self, records: list[Record], size: int, mark: Mark | None) -> bool:
+    def _fill(self, records: list[Record], size: int, ending: Ending | None) -> bool:
         """Fills a batch; gives whether it is the last one."""
         while len(records) < size and not self._is_closed:
             records += islice(self._ready, size - len(records))
             if len(records) == size:
                 break
-            record = self._next()
+            record = self._next(ending)
             if record is not None:
                 records.append(record)
-            elif self.ended or self._is_past(mark):
+            elif self.ended or self._is_over(ending):
                 return True
-            elif records and mark is None:
+            elif records and (ending is None or ending.mark is None):
                 return False
             else:
                 self._sleep()
         return False
 
-    def _is_past(self, mark: Mark | None) -> bool:
-        return mark is not None and self._driver.reading.is_past(mark)
+    def _ending(self, end: int | str | None) -> Ending | None:
+        if end is None:
+            return None
+        if isinstance(end, int):
+            return Ending(end, None)
+        return Ending(None, self._driver.reading.mark(self._driver.now_us))
+
+    def _is_over(self, ending: Ending | None) -> bool:
+        return ending is not None and ending.is_over(self._driver.reading, self._driver.now_us, self._lateness_us)
 
     def _sleep(self) -> None:
         pause_us = self._driver.next_due_us - self._driver.now_us
@@ -386,21 +476,25 @@ class Stream:
         self._totals["gone"] += old.gone
         self._stop = None
         self._passed_over.clear()
+        if self._seen is not None:
+            self._seen.clear()  # what comes again from here on is not a duplicate
         self._driver.restart(self._read_from(token))
 
     def _move_to_latest(self) -> None:
         """Lists the shards, and waits for it: what is written after this returns is to be seen."""
         rows, service_us = self._driver.list_now()
-        token = token_at_latest(self._source.name, rows, service_us, self._lateness_us)
+        token = token_at_latest(self._source.name, rows, service_us, self._lateness_us, self._source.retention_us)
         self._restart(token)
 
 
-def _identity(record: Record) -> tuple[str, str]:
-    return record.shard_id, record.sequence_number
+def _identity(record: Record) -> tuple[str, Place]:
+    return record.shard_id, record.place
 
 
 def _lag_seconds(lane: Lane, service_us: int | None) -> float:
     if service_us is None or (lane.is_at_tip and not len(lane)):
         return 0.0
-    since_us = lane.emitted_us if lane.emitted_us is not None else lane.opened_us
+    since_us = lane.emitted_us
+    if since_us is None:
+        since_us = lane.times[lane.head] if len(lane) else lane.opened_us
     return 0.0 if since_us is None else max(0.0, (service_us - since_us) / SECOND_US)

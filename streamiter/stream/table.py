@@ -1,8 +1,11 @@
-"""Tables: records as a pyarrow.Table, with the columns that Spark sees too."""
+"""Tables: records as a pyarrow.Table, with the columns that Spark sees too.
+
+Which columns there are follows from the source's kind of records alone, so that an empty table has them too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,38 +13,95 @@ import msgspec
 from streamiter.errors import MissingExtra
 from streamiter.images import image_text
 from streamiter.record import ChangeRecord, Record
+from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
 if TYPE_CHECKING:
     import pyarrow
 
+Values = Callable[[Sequence[Any]], list[Any]]
 
-def records_to_table(records: Sequence[Record], stream: str) -> pyarrow.Table:
+
+def records_to_table(records: Sequence[Record], stream: str, record_type: type[Record] = ChangeRecord) -> pyarrow.Table:
     """The records as columns, in their order. Images are DynamoDB's JSON text, as the service sent it."""
     try:
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtra("pyarrow", "arrow") from error
-    changes = [record if isinstance(record, ChangeRecord) else None for record in records]
-    images = list(
-        zip(*((None, None, None) if change is None else change.raw_images for change in changes), strict=True)
-    )
-    keys, new, old = images or ((), (), ())
-    columns: dict[str, tuple[list[Any], Any]] = {
-        "event_id": ([change and change.event_id for change in changes], pa.string()),
-        "event_name": ([change and change.event_name for change in changes], pa.string()),
-        "stream_arn": ([stream] * len(records), pa.string()),
-        "shard_id": ([record.shard_id for record in records], pa.string()),
-        "sequence_number": ([record.sequence_number for record in records], pa.string()),
-        "order_key": ([record.order_key for record in records], pa.string()),
-        "created_at": ([record.created_us for record in records], pa.timestamp("us", tz="UTC")),
-        "keys": (_texts(keys), pa.string()),
-        "new_image": (_texts(new), pa.string()),
-        "old_image": (_texts(old), pa.string()),
-        "size_bytes": ([change and change.size_bytes for change in changes], pa.int64()),
-        "user_identity": (_texts([change and change.user_identity for change in changes]), pa.string()),
+    types = {
+        "text": pa.string(),
+        "time": pa.timestamp("us", tz="UTC"),
+        "int": pa.int64(),
+        "bytes": pa.binary(),
     }
-    schema = pa.schema([(name, kind) for name, (_, kind) in columns.items()])
-    return pa.table([pa.array(values, kind) for values, kind in columns.values()], schema=schema)
+    told = columns(record_type)
+    schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
+    arn, _, _ = stream.partition("@")  # a name may also tell when the stream was made
+    arrays = [
+        pa.array([arn] * len(records) if values is None else values(records), types[kind]) for _, kind, values in told
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
+    """The columns of a kind of records: name; "text", "time", "int" or "bytes"; how to find the values.
+
+    None stands for the stream's ARN.
+    """
+    if issubclass(record_type, KinesisChange):
+        return [*_changes(ChangeRecord), *_DESTINATION]
+    if issubclass(record_type, ChangeRecord):
+        return _changes(ChangeRecord)
+    if issubclass(record_type, KinesisRecord):
+        return [*_COMMON, *_PAYLOAD]
+    return list(_COMMON)
+
+
+def _of(kind: type[Record], name: str) -> Values:
+    """An attribute of the records of this kind; None for any other."""
+    return lambda records: [getattr(record, name) if isinstance(record, kind) else None for record in records]
+
+
+def _images(name: str) -> Values:
+    def texts(records: Sequence[Any]) -> list[Any]:
+        return _texts([record.raw_image(name) if isinstance(record, ChangeRecord) else None for record in records])
+
+    return texts
+
+
+_COMMON: tuple[tuple[str, str, Values | None], ...] = (
+    ("stream_arn", "text", None),
+    ("shard_id", "text", _of(Record, "shard_id")),
+    ("sequence_number", "text", _of(Record, "sequence_number")),
+    ("order_key", "text", _of(Record, "order_key")),
+    ("created_at", "time", _of(Record, "created_us")),
+)
+
+_PAYLOAD: tuple[tuple[str, str, Values | None], ...] = (
+    ("partition_key", "text", _of(KinesisRecord, "partition_key")),
+    ("payload", "bytes", _of(KinesisRecord, "raw_payload")),
+    ("sub_sequence_number", "int", _of(KinesisRecord, "sub_sequence_number")),
+    ("explicit_hash_key", "text", _of(KinesisRecord, "explicit_hash_key")),
+)
+
+# What DynamoDB did not write stands in such a stream as it is.
+_DESTINATION: tuple[tuple[str, str, Values | None], ...] = (
+    ("table_name", "text", _of(KinesisChange, "table_name")),
+    ("arrived_at", "time", _of(KinesisChange, "arrived_us")),
+    ("payload", "bytes", _of(KinesisRecord, "raw_payload")),
+)
+
+
+def _changes(kind: type[ChangeRecord]) -> list[tuple[str, str, Values | None]]:
+    return [
+        ("event_id", "text", _of(kind, "event_id")),
+        ("event_name", "text", _of(kind, "event_name")),
+        *_COMMON,
+        ("keys", "text", _images("Keys")),
+        ("new_image", "text", _images("NewImage")),
+        ("old_image", "text", _images("OldImage")),
+        ("size_bytes", "int", _of(kind, "size_bytes")),
+        ("user_identity", "text", lambda records: _texts(_of(kind, "user_identity")(records))),
+    ]
 
 
 def _texts(images: Sequence[Any]) -> list[Any]:

@@ -10,10 +10,12 @@ from typing import Any, get_args
 
 import msgspec
 
+from streamiter.testing import protocol
 from streamiter.testing.clock import ManualClock
 from streamiter.testing.faults import Fault, Faults, Kind
 from streamiter.testing.knobs import Knobs
-from streamiter.testing.refusal import Refusal, invalid
+from streamiter.testing.orders import Order
+from streamiter.testing.refusal import Refusal, invalid, unknown_operation
 from streamiter.testing.service import Service
 from streamiter.testing.streams import SimulatedStream
 from streamiter.testing.weather import Chances, Weather
@@ -51,7 +53,10 @@ class Heal(Ask, frozen=True):
 
 
 class Control:
-    """Answers as the service does: JSON, or a refusal."""
+    """A desk: see orders.Desk."""
+
+    content_type = protocol.CONTENT_TYPE
+    is_spared = True
 
     def __init__(self, service: Service, clock: object, knobs: Knobs, faults: Faults) -> None:
         self._service = service
@@ -68,10 +73,16 @@ class Control:
             "Heal": (Heal, self._heal),
         }
 
-    def answer(self, operation: str, asked: dict[str, Any], now_us: int) -> bytes:
-        """The body of the answer."""
+    def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
         if operation not in self._operations:
-            raise Refusal("UnknownOperationException", f"there are: {', '.join(self._operations)}")
+            raise unknown_operation(f"there are: {', '.join(self._operations)}")
+        asked = protocol.parse(body)
+        return Order(lambda now_us: self._serve(operation, asked, now_us))
+
+    def write_refusal(self, refusal: Refusal) -> bytes:
+        return protocol.write_refusal(refusal)
+
+    def _serve(self, operation: str, asked: dict[str, Any], now_us: int) -> bytes:
         kind, serve = self._operations[operation]
         try:
             return msgspec.json.encode(serve(msgspec.convert(asked, kind), now_us))

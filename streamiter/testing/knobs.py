@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from streamiter.clock import microseconds
+from streamiter.lineage import notation
 from streamiter.testing.weather import Weather
 
 
@@ -46,11 +47,25 @@ class Knobs:
     describe_rate: float | None = None  # DescribeStream, a stream; the real one: 10
     records_rate: float | None = None  # GetRecords, a shard; the real one: 5
 
+    bytes_rate: float | None = None  # bytes of a Kinesis shard that GetRecords gives; the real one: 2 MB
+
+    # Kinesis
+    kinesis_iterator_lifetime: float = 5 * 60.0
+    stale_number: Literal["horizon", "refused", "empty"] = (
+        "horizon"  # what becomes of a number that is not held any more
+    )
+    tells_children: bool = True  # whether the last page of a shard has ChildShards; some emulators leave them out
+
     # Answers
     skew: float = 0.0  # seconds that the Date header is ahead of the service's clock
     date: bool = True  # whether there is a Date header at all
     crc: Literal["right", "wrong", "absent"] = "right"
     latency: float | dict[str, float] = 0.0  # real seconds a call; by operation, "*" for all others
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "starting_shape" and not notation.parse(value):
+            raise ValueError("a stream begins with one shard at least")
+        super().__setattr__(name, value)
 
     def created_shift_us(self, shard: str, place: int) -> int:
         """By how much the creation time of a shard's next record is off."""

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from streamiter.testing.listing import ListingPage, Row
+from streamiter.testing.reading import RecordsPage
 from streamiter.testing.records import seconds_json
 from streamiter.testing.refusal import Refusal, invalid
-from streamiter.testing.service import RecordsPage
 from streamiter.testing.streams import SimulatedStream
 
 STREAMS = "DynamoDBStreams_20120810"

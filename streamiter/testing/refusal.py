@@ -86,6 +86,11 @@ def limit_exceeded(what: str = "Too many operations for a given subscriber.") ->
     return Refusal("LimitExceededException", what)
 
 
+def unknown_operation(what: str = "") -> Refusal:
+    """There is no such call."""
+    return Refusal("UnknownOperationException", what)
+
+
 def internal(what: str = "The request processing has failed because of an unknown error.") -> Refusal:
     """The service's own fault."""
     return Refusal("InternalServerError", what, 500)

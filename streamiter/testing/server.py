@@ -7,6 +7,7 @@ because that takes longer over a request's headers than the service takes over a
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 from http import HTTPStatus
@@ -17,6 +18,9 @@ from streamiter.testing.reception import Answer, Reception
 MAX_HEAD = 64 * 1024
 MAX_BODY = 16 * 1024 * 1024
 HOST = "127.0.0.1"
+HEALTHY = b"healthy: dynamodb.simulator\n"  # to whoever looks whether we are there
+
+_SCOPE = re.compile(r"Credential=[^,/]*/\d{8}/([\w-]{1,64})/")
 
 
 class Request(NamedTuple):
@@ -98,9 +102,12 @@ class Server:
             if request is None:
                 return
             if request.method != "POST":
-                connection.sendall(_head(Answer(200, b""), 0))  # whoever looks whether we are there
+                connection.sendall(
+                    _head(Answer(200, HEALTHY), len(HEALTHY)) + (HEALTHY if request.method == "GET" else b"")
+                )
                 continue
-            answer = self._reception.answer(request.headers.get("x-amz-target", ""), request.body)
+            region = signed_region(request.headers.get("authorization", ""))
+            answer = self._reception.answer(request.headers.get("x-amz-target", ""), request.body, region)
             if not self._send(connection, answer) or request.headers.get("connection", "").lower() == "close":
                 return
 
@@ -142,6 +149,12 @@ def read_request(connection: socket.socket, unread: bytearray) -> Request | None
     body = bytes(unread[start:stop])
     del unread[:stop]
     return Request(line.partition(" ")[0], headers, body)
+
+
+def signed_region(authorization: str) -> str | None:
+    """The region in a signature's scope, `Credential=KEY/20260101/REGION/dynamodb/...`; signatures are not verified."""
+    found = _SCOPE.search(authorization)
+    return found[1] if found else None
 
 
 def _receive(connection: socket.socket, unread: bytearray) -> bool:

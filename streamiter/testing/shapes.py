@@ -1,7 +1,7 @@
 """Shapes: whether a request has the form that the service's own description asks for, in the words of its check.
 
 The description is botocore's, the one that clients check against before they send; a client that does not (the AWS CLI
-with --no-..., Go, a test of one's own) gets its answer from here. What attributes hold is the tables' business.
+with --no-..., Go, a test of one's own) gets its answer from here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from streamiter.testing.attributes import check_attribute
 from streamiter.testing.refusal import Refusal, broken_rules
 
 _JSON_NAMES = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
@@ -61,6 +62,7 @@ class _Check:
 
     def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
         if name == "AttributeValue":
+            check_attribute(value)
             return
         shape = self._shapes[name]
         kind: str = shape["type"]
@@ -77,7 +79,8 @@ class _Check:
             for key, element in found.items():
                 yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member")
         elif kind == "string":
-            if not (name == "ShardId" and self._short_ids):
+            # A wrong ARN is "Invalid StreamArn" to the service, however short.
+            if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
                 yield from _length(shape, found, path)
             yield from _form(shape, found, path)
         elif kind in ("integer", "long", "double"):

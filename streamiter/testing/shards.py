@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.pages import PageScript
-from streamiter.testing.records import WrittenRecord
+
+
+class Held(Protocol):
+    """What a shard needs to know of a record that it holds."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def created_us(self) -> int | None: ...
+    @property
+    def written_us(self) -> int: ...
+    @property
+    def body(self) -> bytes: ...
+
 
 WHOLE = 1 << 64  # all hashed keys of a root shard
 
@@ -43,7 +56,7 @@ class SimulatedShard:
         self.was_read_out = False  # a reader was told that there is no more
         self.last_page: Literal["records", "empty"] | None = None  # None: as the knob says
         self.pages = PageScript()
-        self.records: list[WrittenRecord] = []
+        self.records: list[Held] = []
         self.trimmed = 0  # how many records are gone, from the front
         self._load: deque[int] = deque()  # when the records of the last second were written
         self._places: dict[int, int] = {}  # of the first record with a number
@@ -75,7 +88,7 @@ class SimulatedShard:
 
     # -- what happens to it
 
-    def add(self, record: WrittenRecord) -> None:
+    def add(self, record: Held) -> None:
         """The next record, whatever its number and its time."""
         number = record.number
         self._places.setdefault(number, self.end)
@@ -114,7 +127,7 @@ class SimulatedShard:
             self.trimmed += 1
         del self.records[:count]
 
-    def place_of(self, record: WrittenRecord) -> int:
+    def place_of(self, record: Held) -> int:
         """The place of this very record."""
         found = (place for place, held in enumerate(self.records, self.trimmed) if held is record)
         place = next(found, None)
@@ -142,11 +155,11 @@ class SimulatedShard:
         """The place of the first record created then or later; one without creation time goes by when it was written."""
         return self._first(lambda record: _time_us(record) >= time_us)
 
-    def _first(self, is_it: Callable[[WrittenRecord], bool]) -> int:
+    def _first(self, is_it: Callable[[Held], bool]) -> int:
         found = (place for place, record in enumerate(self.records, self.trimmed) if is_it(record))
         return next(found, self.end)
 
-    def take(self, place: int, limit: int, max_bytes: int) -> list[WrittenRecord]:
+    def take(self, place: int, limit: int, max_bytes: int) -> list[Held]:
         """The page of records that starts here; one record at least, however large, if there is any."""
         cut = self.pages.next_cut(place)
         if cut is not None:
@@ -161,5 +174,5 @@ class SimulatedShard:
         return page
 
 
-def _time_us(record: WrittenRecord) -> int:
+def _time_us(record: Held) -> int:
     return record.written_us if record.created_us is None else record.created_us

@@ -27,6 +27,10 @@ class SimulatedTable:
         return str(uuid5(NAMESPACE_URL, f"{self.arn} {self.created_us}"))
 
     @property
+    def region(self) -> str:
+        return self.arn.split(":")[3]
+
+    @property
     def key_names(self) -> list[str]:
         return [element["AttributeName"] for element in self.key_schema]
 

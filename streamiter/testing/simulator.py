@@ -16,11 +16,12 @@ from streamiter.testing.calls import Calls
 from streamiter.testing.clients import make_client
 from streamiter.testing.clock import ManualClock
 from streamiter.testing.faults import Fault, Kind
+from streamiter.testing.kinesis.handle import KinesisHandle
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import ViewType
 from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import ACCOUNT, REGION, Service
+from streamiter.testing.service import ACCOUNT, Service
 from streamiter.testing.simulated_table import nobodys_table
 from streamiter.testing.table import Table
 from streamiter.testing.weather import Chances, Weather
@@ -34,6 +35,7 @@ class Simulator(Table):
 
     Ids: "given" serves the names of `shape` as shard ids, which are shorter than boto3 lets pass unless its client is made
     with parameter_validation=False (as `client` does); "service" gives each name an id in the service's form.
+    Region: that of the client that makes a table, unless one is given.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class Simulator(Table):
         clock: ManualClock | None = None,
         knobs: Knobs | None = None,
         ids: Literal["given", "service"] = "given",
-        region: str = REGION,
+        region: str | None = None,
         account: str = ACCOUNT,
         port: int = 0,
     ) -> None:
@@ -93,6 +95,24 @@ class Simulator(Table):
             if stream:
                 table.enable(lineage, view=view)
             return table
+
+    def create_stream(self, name: str, lineage: str = "", *, retention_hours: float = 24) -> KinesisHandle:
+        """A Kinesis stream; `kinesis(name)` gives the handle of one that a client made."""
+        with self._reception.lock:
+            truth = self._reception.kinesis.create(name, self._reception.now_us)
+            handle = KinesisHandle(self._reception, truth)
+            handle.retention_hours = retention_hours
+            if lineage:
+                handle.shape(lineage)
+            return handle
+
+    def kinesis(self, name: str) -> KinesisHandle:
+        """The handle of a Kinesis stream, also of one that a client made."""
+        with self._reception.lock:
+            streams = self._reception.kinesis.streams
+            if name not in streams:
+                raise LookupError(f"there is no Kinesis stream {name!r}; there are: {', '.join(streams) or 'none'}")
+            return KinesisHandle(self._reception, streams[name])
 
     def table(self, name: str) -> Table:
         """The handle of a table, also of one that a client made."""

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
-from streamiter.clock import SECOND_US, floor_second, microseconds
-from streamiter.testing.images import Image, TypedImage, typed_image
+from streamiter.clock import microseconds
+from streamiter.testing.images import Image
 from streamiter.testing.listing import Bounds, Mood
 from streamiter.testing.pages import PageScript
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
 from streamiter.testing.shards import SimulatedShard
 from streamiter.testing.simulated_table import SimulatedTable
+from streamiter.testing.spelled import Spelled, spelled_image, spelled_number, spelled_time_us
 from streamiter.testing.streams import SimulatedStream
 from streamiter.testing.writing import append
-
-NUMBER_BASE = 10**20  # the smallest sequence number: 21 digits
-
-
-class Written(NamedTuple):
-    """What a test says that happened to an item, as typed images."""
-
-    key: TypedImage
-    old: TypedImage | None
-    new: TypedImage | None
-    event: EventName
 
 
 class Table:
@@ -163,13 +152,20 @@ class Table:
             key_image = self._key(key)
             new_image = (None if event == "REMOVE" else key_image) if isinstance(new, EllipsisType) else new
             sequence_number = self._sequence_number(truth, number)
-            created_us = _created_us(created, now_us + self._reception.knobs.created_shift_us(truth.name, truth.end))
+            created_us = spelled_time_us(
+                created, now_us + self._reception.knobs.created_shift_us(truth.name, truth.end)
+            )
             identity = TTL_IDENTITY if user_identity is True else user_identity or None
+            spelled_key = spelled_image(key_image, typed) or {}
             return append(
-                self._reception.service,
                 self._truth,
                 truth,
-                Written(_typed(key_image, typed) or {}, _typed(old, typed), _typed(new_image, typed), event),
+                Spelled(
+                    spelled_key,
+                    spelled_image(old, typed),
+                    spelled_image(new_image, typed),
+                    event,
+                ),
                 sequence_number=sequence_number,
                 created_us=created_us,
                 now_us=now_us,
@@ -245,17 +241,4 @@ class Table:
     def _sequence_number(self, shard: SimulatedShard, number: int | str | EllipsisType) -> str:
         if isinstance(number, EllipsisType):
             return str(self._next_number(shard.greatest))
-        text = number if isinstance(number, str) else str(number if number >= NUMBER_BASE else NUMBER_BASE + number)
-        if not (text.isascii() and text.isdecimal() and 21 <= len(text) <= 40):
-            raise ValueError(f"a sequence number has 21 to 40 digits, not {text!r}")
-        return text
-
-
-def _created_us(created: float | EllipsisType | None, now_us: int) -> int | None:
-    if isinstance(created, EllipsisType):
-        return floor_second(now_us)
-    return None if created is None else math.floor(created * SECOND_US + 0.5)
-
-
-def _typed(image: Image | None, is_typed: bool) -> TypedImage | None:
-    return None if image is None else dict(image) if is_typed else typed_image(image)
+        return spelled_number(number)

@@ -35,7 +35,6 @@ def write(
     """The record of a change to a table's item."""
     shard = table.latest.shard_of(partition_number(change.key[table.hash_key]))
     record = append(
-        service,
         table,
         shard,
         change,
@@ -49,7 +48,6 @@ def write(
 
 
 def append(
-    service: Service,
     table: SimulatedTable,
     shard: SimulatedShard,
     change: Change,
@@ -72,7 +70,7 @@ def append(
         old=change.old,
         view=stream.view,
         user_identity=user_identity,
-        region=service.region,
+        region=table.region,
     )
     key, new, old = plain or (plain_image(change.key), _plain(change.new), _plain(change.old))
     record = WrittenRecord(

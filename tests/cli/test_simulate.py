@@ -91,6 +91,14 @@ def test_what_is_wrong_is_said_in_a_line():
     assert wrong.returncode == 2
     assert "Invalid value for --shape" in wrong.stderr
     assert run("nothing").returncode == 2
+    for options, words in (
+        (["--port", "99999"], "0<=x<=65535"),
+        (["--speed", "0"], "x>0"),
+        (["--account", "12"], "an account has 12 digits"),
+    ):
+        wrong = run("simulate", *options)
+        assert (wrong.returncode, "Traceback" in wrong.stderr) == (2, False)
+        assert words in wrong.stderr
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         busy = run("simulate", "--port", port)

@@ -10,7 +10,7 @@ from streamiter.clock import SECOND_US
 from streamiter.merge import Lane
 from streamiter.position import After, AtTime, Horizon, Place, Position
 from streamiter.record import Record
-from streamiter.shard import Rank
+from streamiter.shard import FIRST, Rank
 
 RANK = Rank("S1", 0, "S1")
 NOW = 1_000_000 * SECOND_US
@@ -189,12 +189,12 @@ def test_the_tip_is_known_below_the_service_time_less_lateness_floored_to_the_se
     shard = lane()
     for _ in range(8):
         shard.push([], 100 * SECOND_US + 999_999)
-    assert shard.bound == (99 * SECOND_US, ())
+    assert shard.bound == (99 * SECOND_US, FIRST)
     assert (99 * SECOND_US, RANK) > shard.bound > (99 * SECOND_US - 1, RANK)  # of second 99 itself nothing is known
     shard.push([], 101 * SECOND_US - 1)
-    assert shard.bound == (99 * SECOND_US, ())
+    assert shard.bound == (99 * SECOND_US, FIRST)
     shard.push([], 101 * SECOND_US)
-    assert shard.bound == (100 * SECOND_US, ())
+    assert shard.bound == (100 * SECOND_US, FIRST)
 
 
 def test_what_is_known_never_shrinks_when_answers_arrive_out_of_turn():
@@ -202,7 +202,7 @@ def test_what_is_known_never_shrinks_when_answers_arrive_out_of_turn():
     for _ in range(8):
         shard.push([], 100 * SECOND_US)
     shard.push([], 90 * SECOND_US)
-    assert shard.bound == (99 * SECOND_US, ()) and shard.service_us == 100 * SECOND_US
+    assert shard.bound == (99 * SECOND_US, FIRST) and shard.service_us == 100 * SECOND_US
 
 
 def test_a_lane_whose_last_record_is_recent_is_at_the_tip_after_one_empty_page():
@@ -210,7 +210,7 @@ def test_a_lane_whose_last_record_is_recent_is_at_the_tip_after_one_empty_page()
     shard.push([Record("S1", "1", NOW - 6 * SECOND_US)], NOW)
     assert shard.is_behind and shard.bound == (NOW - 6 * SECOND_US, RANK)
     shard.push([], NOW)
-    assert shard.is_at_tip and shard.bound == (NOW - SECOND_US, ())
+    assert shard.is_at_tip and shard.bound == (NOW - SECOND_US, FIRST)
 
 
 @pytest.mark.parametrize("age", [6.1, 3600, -5.1, None])
@@ -240,12 +240,12 @@ def test_a_lane_opened_anew_needs_eight_again_and_forgets_nothing():
     for _ in range(8):
         shard.push([], NOW)
     shard.reopen()
-    assert shard.is_behind and shard.bound == (NOW - SECOND_US, ())
+    assert shard.is_behind and shard.bound == (NOW - SECOND_US, FIRST)
     for _ in range(7):
         shard.push([], NOW + SECOND_US)
-    assert shard.is_behind and shard.bound == (NOW - SECOND_US, ())
+    assert shard.is_behind and shard.bound == (NOW - SECOND_US, FIRST)
     shard.push([], NOW + SECOND_US)
-    assert shard.is_at_tip and shard.bound == (NOW, ())
+    assert shard.is_at_tip and shard.bound == (NOW, FIRST)
 
 
 def test_what_the_page_says_itself_counts_more():
@@ -284,7 +284,7 @@ def test_what_was_known_at_the_tip_stays_known_when_the_shard_ends():
         shard.push([], NOW)
     shard.push([], NOW + SECOND_US, ended=True)
     assert shard.ended and shard.is_drained and not shard.is_behind
-    assert shard.bound == (NOW - SECOND_US, ())
+    assert shard.bound == (NOW - SECOND_US, FIRST)
 
 
 def test_the_last_page_may_carry_records():

@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from streamiter import DynamoDBStreams, InvalidOption, InvalidStream, Stream
+from streamiter.source.locate import locate
 from streamiter.testing import Simulator
 from tests.stream.helpers import assert_all_came, drain, write
 
@@ -128,7 +129,7 @@ def test_a_source_shows_what_it_is_of_and_no_more(users: Simulator):
     [
         "arn:aws:dynamodb",
         "arn:aws:dynamodb:us-east-1:123456789012:users",
-        "arn:aws:kinesis:us-east-1:123456789012:stream/users",
+        "arn:aws:kinesis:us-east-1:123456789012:table/users",
         "arn:aws:dynamodb:us-east-1:123456789012:table/",
         "arn:aws:dynamodb:us-east-1:123456789012:table/users/index/x",
         "arn:aws:dynamodb:us-east-1:123456789012:table/users/stream/",
@@ -153,7 +154,7 @@ def test_a_malformed_table_name_says_what_one_is(name: str):
 @pytest.mark.parametrize(
     "url, says",
     [
-        ("kinesis://users", "no source is called 'kinesis': there is dynamodb://TABLE"),
+        ("kafka://users", "no source is called 'kafka': there are dynamodb://TABLE and kinesis://STREAM"),
         ("http://127.0.0.1/users", "no source is called 'http'"),
         ("://users", "no source is called"),
         ("dynamodb://", "names no table: dynamodb://TABLE"),
@@ -279,3 +280,13 @@ def test_a_stream_arn_that_is_not_there(users: Simulator):
         drain(stream, users.clock)
     assert arn in str(caught.value)
     assert "not found" in str(caught.value)
+
+
+def test_what_the_caller_says_goes_before_the_url():
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    session = boto3.session.Session(**keys, region_name="us-west-2")
+    url = f"dynamodb://users?endpoint_url={quote('http://127.0.0.1:1')}&region=eu-west-1"
+    with Simulator(ids="service") as sim:
+        given = {"endpoint_url": sim.endpoint_url, "session": session}
+        for name in (url, "users", sim.table_arn):
+            assert locate(name, **given, region=None).name == sim.stream_arn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import math
@@ -327,6 +328,14 @@ def test_an_image_is_decoded_when_it_is_read_and_once(users: Simulator):
         record = next(stream)
         assert record.new is record.new
         assert record["new"] is record.new
+
+
+def test_records_that_wait_are_no_work_for_the_garbage_collector():
+    change = {"SequenceNumber": "1" * 21, "ApproximateCreationDateTime": 1.0, "NewImage": {"id": {"S": "ann"}}}
+    WIRE.body, WIRE.headers = json.dumps({"Records": [{"dynamodb": change}]}).encode(), {}
+    (record,) = FAST.fetch(ITERATOR, 1).records
+    assert not gc.is_tracked(record)
+    assert record["new"] == {"id": "ann"} and gc.is_tracked(record)  # a model's object may refer to anything
 
 
 def test_creation_times_are_exact_to_the_microsecond():

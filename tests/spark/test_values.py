@@ -90,10 +90,10 @@ def test_what_does_not_fit(kind, typed, told):
 
 
 def test_the_path_leads_to_the_attribute():
+    inner = T.ArrayType(T.StructType([T.StructField("b", INT)]))
+    convert = converter(T.StructType([T.StructField("a", inner)]), "x")
     with pytest.raises(Misfit) as raised:
-        inner = T.ArrayType(T.StructType([T.StructField("b", INT)]))
-        outer = T.StructType([T.StructField("a", inner)])
-        converter(outer, "x")({"M": {"a": {"L": [{"M": {"b": {"S": "x"}}}]}}}, "x")
+        convert({"M": {"a": {"L": [{"M": {"b": {"S": "x"}}}]}}}, "x")
     assert raised.value.where == "x.a[0].b"
 
 

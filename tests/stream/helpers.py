@@ -67,7 +67,7 @@ def drain(stream: Stream, clock: ManualClock, *, quiet: float = 45, step: float 
     while (silence := clock.monotonic() - since) < quiet:
         record = next(stream)
         if record is None:
-            clock.advance(step or (1 if silence < 4 else min(5, quiet - silence)))
+            clock.advance(step or (1 if silence < 4 else max(0.01, min(5, quiet - silence))))
         else:
             records.append(record)
             since = clock.monotonic()

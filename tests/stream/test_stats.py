@@ -43,6 +43,27 @@ def test_failed_calls_are_counted_too(written: Simulator, open_stream: Open):
     assert stream.stats.retries == 7
 
 
+def test_throttles_are_counted_among_the_retries(written: Simulator, open_stream: Open):
+    written.fault("GetRecords", kind="throttle", times=2)
+    written.fault("DescribeStream", kind="limit", times=1)
+    written.fault("GetShardIterator", kind="500", times=3)
+    stream = open_stream()
+    drain(stream, written.clock)
+    assert (stream.stats.throttles, stream.stats.retries) == (3, 6)
+
+
+def test_the_lineage_is_what_was_listed_so_far(sim: Simulator, open_stream: Open):
+    sim.shape("S0 => {S1, S2}")
+    stream = open_stream()
+    drain(stream, sim.clock)
+    known = stream.lineage
+    assert repr(known) == "S0 => {S1, S2}"
+    sim.split("S1", "S3", "S4")
+    drain(stream, sim.clock, quiet=90)
+    assert repr(known) == "S0 => {S1, S2}", "a value of its own"
+    assert repr(stream.lineage) == "S0 => {S1, S2}; S1 => {S3, S4}"
+
+
 def test_records_returned_and_waiting(written: Simulator, open_stream: Open):
     stream = open_stream()
     take(stream, written.clock, 4)
@@ -99,6 +120,14 @@ def test_lag_is_the_age_of_the_last_record_returned(written: Simulator, open_str
     assert all(lag[shard] == pytest.approx(1005, abs=2) for shard in lag)
     drain(stream, written.clock)
     assert stream.stats.lag == {"S1": 0.0, "S2": 0.0}
+
+
+def test_lag_counts_what_waits_before_anything_was_returned(written: Simulator, open_stream: Open):
+    written.clock.advance(1000)
+    written.fault("GetRecords", "S2", kind="500", times=None)
+    stream = open_stream()
+    assert drain(stream, written.clock, quiet=5) == []
+    assert stream.stats.lag["S1"] == pytest.approx(1010, abs=2)
 
 
 def test_open_shards_and_those_that_ended(written: Simulator, open_stream: Open):

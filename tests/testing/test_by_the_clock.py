@@ -20,11 +20,6 @@ def sim():
         yield simulator
 
 
-@pytest.fixture
-def orders(sim) -> Orders:
-    return Orders(sim)
-
-
 def test_a_shard_rolls_every_four_hours(sim, orders):
     sim.clock.advance(hours=4 - 1 / 3600)
     assert len(orders.shards()) == 1

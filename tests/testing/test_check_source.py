@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import Literal
 
 import pytest
 
-from streamiter import DynamoDBStreams
+from streamiter import DynamoDBStreams, KinesisStreams
 from streamiter.errors import SourceError
 from streamiter.position import Horizon
 from streamiter.testing import Simulator
-from streamiter.testing.contract import ContractBroken, check_source, simulated_rig
+from streamiter.testing.contract import ContractBroken, check_source, kinesis_rig, simulated_rig
+
+NOT_DYNAMODBS = {"the rig has no merges", "the rig has no put_packed"}
 
 
 def source_of(sim: Simulator) -> DynamoDBStreams:
@@ -19,8 +22,8 @@ def source_of(sim: Simulator) -> DynamoDBStreams:
 
 def test_dynamodb_streams_keeps_the_contract():
     report = check_source(lambda: simulated_rig(source_of))
-    assert len(report.kept) >= 16
-    assert not report.passed_over
+    assert len(report.kept) >= 18
+    assert set(report.passed_over.values()) == NOT_DYNAMODBS
 
 
 def test_it_keeps_it_on_an_older_service_too():
@@ -31,7 +34,46 @@ def test_it_keeps_it_on_an_older_service_too():
         sim.knobs.shards_per_page = 2
         return source_of(sim)
 
-    assert not check_source(lambda: simulated_rig(make)).passed_over
+    assert set(check_source(lambda: simulated_rig(make)).passed_over.values()) == NOT_DYNAMODBS
+
+
+def orders(sim: Simulator) -> KinesisStreams:
+    return KinesisStreams("orders", client=sim.client("kinesis"))
+
+
+@pytest.mark.parametrize("stale", ["horizon", "refused", "empty"])
+def test_kinesis_streams_keeps_the_contract(stale: Literal["horizon", "refused", "empty"]):
+    def make(sim: Simulator) -> KinesisStreams:
+        sim.knobs.stale_number = stale
+        return orders(sim)
+
+    report = check_source(lambda: kinesis_rig(make))
+    assert len(report.kept) >= 20
+    assert set(report.passed_over.values()) == {"the rig has no end"}
+
+
+def test_kinesis_streams_keeps_it_where_less_is_told():
+    def make(sim: Simulator) -> KinesisStreams:
+        sim.knobs.tells_children = False
+        sim.knobs.last_page = "empty"
+        sim.knobs.shards_per_page = 1
+        sim.knobs.ends_with_empty_page = True
+        return orders(sim)
+
+    assert len(check_source(lambda: kinesis_rig(make)).kept) >= 20
+
+
+class AfterTheNumber(KinesisStreams):
+    """As most readers of Kinesis do it: a place that is trimmed is passed over, and nobody hears of it."""
+
+    def open_iterator(self, shard_id, position):
+        iterator = super().open_iterator(shard_id, position)
+        return iterator._replace(value=iterator.value._replace(awaited=None))
+
+
+def test_a_reader_that_trusts_kinesis_breaks_the_contract():
+    with pytest.raises(ContractBroken, match=r"opened after a record|PositionTrimmed|packed"):
+        check_source(lambda: kinesis_rig(lambda sim: AfterTheNumber("orders", client=sim.client("kinesis"))))
 
 
 def test_what_a_rig_cannot_do_is_passed_over_and_said():
@@ -42,8 +84,8 @@ def test_what_a_rig_cannot_do_is_passed_over_and_said():
             yield rig
 
     report = check_source(make)
-    assert set(report.passed_over.values()) == {"the rig has no trim", "the rig has no throttle"}
-    assert len(report.passed_over) == 3
+    assert set(report.passed_over.values()) == {"the rig has no trim", "the rig has no throttle"} | NOT_DYNAMODBS
+    assert len(report.passed_over) == 5
 
 
 class Skipping(DynamoDBStreams):

@@ -20,7 +20,7 @@ TABLE = {
 
 @pytest.fixture
 def engine() -> Engine:
-    made = Engine("us-east-1", "000000000000")
+    made = Engine("000000000000")
     made.call("CreateTable", TABLE)
     return made
 
@@ -121,7 +121,7 @@ def test_nobody_elses_moto_sees_its_tables_or_resets_them(engine):
         assert client.list_tables()["TableNames"] == []
         client.create_table(**TABLE)
     assert engine.items("orders") == [{"id": {"S": "a"}}]
-    assert Engine("us-east-1", "000000000000").has("orders") is False
+    assert Engine("000000000000").has("orders") is False
 
 
 def test_moto_does_not_keep_every_item_for_good(engine):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from streamiter.testing import Simulator
-from tests.testing.readers import iterator
+from tests.testing.readers import iterator, refused
 
 
 @pytest.fixture
@@ -183,3 +183,27 @@ def test_what_is_not_our_http_is_turned_away(sim, request_bytes):
 def test_a_client_that_goes_away_is_let_go(sim, request_bytes):
     assert talk(sim, request_bytes) == b""
     assert ask(sim, "ListStreams").status == 200
+
+
+def test_a_mistake_within_the_simulator_is_answered_and_logged(sim, caplog):
+    sim.put("S0", key="a")
+    client, start = sim.client(), iterator(sim, "S0")
+    sim.knobs.page_bytes = "many"  # type: ignore[assignment]
+    with refused("InternalServerError", "GetRecords: TypeError"):
+        client.get_records(ShardIterator=start)
+    sim.knobs.page_bytes = 1024
+    assert len(client.get_records(ShardIterator=start)["Records"]) == 2
+    assert [call.outcome for call in sim.calls.of("GetRecords")] == ["InternalServerError", "ok"]
+    assert "DynamoDBStreams_20120810.GetRecords failed" in caplog.text
+
+
+@pytest.mark.parametrize("shape", ["", "S0,", "S0 =>"])
+def test_a_shape_that_is_none_is_refused_when_it_is_set(sim, shape):
+    with pytest.raises(ValueError, match="."):
+        sim.knobs.starting_shape = shape
+
+
+def test_names_and_accounts_that_no_arn_can_hold_are_refused():
+    for wrong in ({"account": "12"}, {"region": "a/b"}, {"table": "ab"}, {"table": "a b c"}):
+        with pytest.raises(ValueError, match="account has 12 digits|table's name has"):
+            Simulator(**wrong)

@@ -18,11 +18,6 @@ def sim():
         yield simulator
 
 
-@pytest.fixture
-def orders(sim) -> Orders:
-    return Orders(sim)
-
-
 def test_writes_of_all_kinds_are_told(orders):
     orders.put("a", n={"N": "1"})
     orders.put("a", n={"N": "2"})

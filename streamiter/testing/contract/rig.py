@@ -29,6 +29,11 @@ class Rig:
     throttle: Callable[[], object] | None = None  # the next call is told that it is one too many
     fail: Callable[[], object] | None = None  # the next call meets a fault that passes
     end: Callable[[], object] | None = None  # the stream is disabled
+    put_packed: Callable[[str, list[str]], object] | None = (
+        None  # writes one record that holds one for each of these keys
+    )
+    merges: bool | None = None  # True: `shape` makes shards with two parents, too
+    horizon_moves: bool = False  # an iterator at a shard's horizon goes on with it, and is not told what was trimmed
 
 
 @contextmanager
@@ -51,5 +56,32 @@ def simulated_rig(make: Callable[[Simulator], Source]) -> Iterator[Rig]:
             throttle=lambda: sim.fault(kind="throttle"),
             fail=lambda: sim.fault(kind="500"),
             end=sim.disable,
+        )
+        source.close()
+
+
+@contextmanager
+def kinesis_rig(make: Callable[[Simulator], Source]) -> Iterator[Rig]:
+    """A rig over the simulator's stream "orders", for sources that speak the Kinesis protocol: `make(sim)` gives the source."""
+    from streamiter.testing.simulator import Simulator
+
+    with Simulator(table=None) as sim:
+        stream = sim.create_stream("orders")
+        source = make(sim)
+        yield Rig(
+            source,
+            stream.shape,
+            lambda shard, key: stream.put(shard, key, key=key),
+            lambda record: str(record.partition_key),
+            stream.shard_id,
+            advance=sim.clock.advance,
+            expire=lambda: sim.clock.advance(minutes=5),
+            trim=stream.trim,
+            remove=lambda shard: stream.remove(shard, listed=True),
+            throttle=lambda: sim.fault(kind="throttle"),
+            fail=lambda: sim.fault(kind="500"),
+            put_packed=lambda shard, keys: stream.put_packed(shard, [(key, key.encode()) for key in keys]),
+            merges=True,
+            horizon_moves=True,
         )
         source.close()

@@ -45,6 +45,7 @@ class TableApi:
         self._knobs = knobs
         self._engine: Engine | None = None
         self._ends: dict[str, TimeToLive] = {}
+        self._signed_region: str | None = None  # of the call under way
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
             "UpdateTable": self._update_table,
@@ -59,8 +60,9 @@ class TableApi:
         """Whether there is such an operation."""
         return operation in self._own or operation in _PASSED
 
-    def answer(self, operation: str, body: Body, now_us: int) -> bytes:
-        """The body of the answer."""
+    def answer(self, operation: str, body: Body, now_us: int, signed_region: str | None = None) -> bytes:
+        """The body of the answer; `signed_region` is that of the client."""
+        self._signed_region = signed_region
         if isinstance(body.get("TableName"), str):
             body = body | {"TableName": body["TableName"].rpartition(":table/")[2]}
         serve = self._own.get(operation)
@@ -90,7 +92,7 @@ class TableApi:
         """moto, from its first use on."""
         if self._engine is None:
             try:
-                self._engine = Engine(self._service.region, self._service.account)
+                self._engine = Engine(self._service.account)
             except MissingExtra as error:
                 raise internal(str(error)) from error
         return self._engine
@@ -101,6 +103,8 @@ class TableApi:
             tables = self._service.tables
             keys = {name: tables[name].key_names for name in body["RequestItems"] if name in tables}
             check_batch(body["RequestItems"], keys)
+        if operation in _TAGS:
+            body = body | {"ResourceArn": self.engine.arn(body["ResourceArn"].rpartition(":table/")[2])}
         answer, changes = self.engine.call(operation, body)
         self._publish(changes, now_us)
         unasked = {"ConsumedCapacity"} if body.get("ReturnConsumedCapacity", "NONE") == "NONE" else set()
@@ -134,7 +138,7 @@ class TableApi:
         if name in self._service.tables:
             raise Refusal("ResourceInUseException", f"Table already exists: {name}")
         answer, _ = self.engine.call("CreateTable", _without_stream(body))
-        table = self._service.create_table(name, body["KeySchema"], now_us)
+        table = self._service.create_table(name, body["KeySchema"], now_us, self._signed_region)
         if view is not None:
             self._service.enable_by_itself(table, view, now_us)
         return {"TableDescription": self._described(answer["TableDescription"], table)}
@@ -179,6 +183,7 @@ class TableApi:
         empty = {name for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes") if not description.get(name, ())}
         described = {name: value for name, value in description.items() if name not in empty}
         described["CreationDateTime"] = table.created_us / SECOND_US
+        described["TableArn"] = table.arn
         described["TableId"] = table.id
         if table.streams:
             described |= {"LatestStreamArn": table.latest.arn, "LatestStreamLabel": table.latest.label}

@@ -31,12 +31,20 @@ class ChangeLog:
 
     def note(self, table: str, key: TypedImage, old: TypedImage | None, new: TypedImage | None) -> None:
         """One step: what the item was before it, and is after it."""
-        place = table, msgspec.json.encode(normal_image(key), order="sorted")
+        place = _place(table, key)
         before = self._changes[place].old if place in self._changes else old and normal_image(old)
         self._changes[place] = Change(table, normal_image(key), before, new and normal_image(new))
+
+    def forget(self, table: str, key: TypedImage) -> None:
+        """What happened to an item is undone."""
+        self._changes.pop(_place(table, key), None)
 
     def take(self) -> list[Change]:
         """All changes so far, but those that changed nothing; the log is empty then."""
         changes = [change for change in self._changes.values() if not is_same(change.old, change.new)]
         self._changes.clear()
         return changes
+
+
+def _place(table: str, key: TypedImage) -> tuple[str, bytes]:
+    return table, msgspec.json.encode(normal_image(key), order="sorted")

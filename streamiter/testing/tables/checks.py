@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from streamiter.testing.refusal import invalid, wrong_value
+from streamiter.testing.refusal import broken_rule, broken_rules, invalid, wrong_value
 
 _BATCH = 25
 _KEYS = ("HASH", "RANGE")
+_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 
 
 def check_new_table(body: Mapping[str, Any]) -> None:
     """A table's name, and that its key is one."""
     name = body["TableName"]
+    if not _NAME.fullmatch(name):
+        raise broken_rule(name, "tableName", f"satisfy regular expression pattern: {_NAME.pattern}")
     if not 3 <= len(name) <= 255:
         raise invalid("TableName must be at least 3 characters long and at most 255 characters long")
-    schema = body.get("KeySchema") or []
+    for member in ("keySchema", "attributeDefinitions"):
+        if not body.get(member[0].upper() + member[1:]):
+            raise broken_rules([("null", member, "not be null")])
+    schema = body["KeySchema"]
     for place, (element, kind) in enumerate(zip(schema, _KEYS, strict=False)):
         if element["KeyType"] != kind:
             raise invalid(

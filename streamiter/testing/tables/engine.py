@@ -16,21 +16,26 @@ from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import Refusal, internal
+from streamiter.testing.refusal import Refusal, internal, invalid
 from streamiter.testing.tables.changes import Change, ChangeLog
+from streamiter.testing.tables.updates import as_expression, takes_away
 from streamiter.testing.tables.values import read_values
 
 # moto keeps some state for the whole process, whichever of its backends is asked.
 _moto = threading.RLock()
+
+_REGION = "us-east-1"
 
 
 class Held(NamedTuple):
     """An item as it was before a request, to be put back if that fails half way."""
 
     table: str
+    key: TypedImage
     hash_key: Any
     range_key: Any
     item: Any
+    takes_away: bool = False  # the request only takes attributes away from it
 
 
 class Hook:
@@ -55,18 +60,24 @@ class Hook:
 class Engine:
     """Tables and items, by the names and bodies of DynamoDB's own operations."""
 
-    def __init__(self, region: str, account: str) -> None:
+    def __init__(self, account: str) -> None:
         self._parts = _load()
-        self._backend = self._parts.backend(region, account)
-        self._region, self._account = region, account
+        self._backend = self._parts.backend(_REGION, account)
+        self._account = account
         self._log = ChangeLog()
 
     def has(self, table: str) -> bool:
         """Whether it has a table of this name."""
         return table in self._backend.tables
 
+    def arn(self, table: str) -> str:
+        """What it calls a table; there is one region to it."""
+        return f"arn:aws:dynamodb:{_REGION}:{self._account}:table/{table}"
+
     def call(self, operation: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], list[Change]]:
         """The answer and the changes; a refusal leaves no trace."""
+        if operation == "UpdateItem":
+            body = as_expression(body)
         with _moto:
             held = list(self._hold(operation, body))
             tracked = [(kind, len(kind.instances_tracked)) for kind in self._parts.tracked]
@@ -81,6 +92,12 @@ class Engine:
                     del kind.instances_tracked[length:]
             if operation == "CreateTable":
                 self._watch(body["TableName"])
+            # Nothing can be taken away from an item that is not there; moto would make one.
+            unmade = [place for place in held if place.takes_away and place.item is None]
+            self._put_back(unmade)
+            for place in unmade:
+                self._log.forget(place.table, place.key)
+                answer.pop("Attributes", None)
             return answer, self._log.take()
 
     def items(self, table: str) -> list[TypedImage]:
@@ -105,7 +122,7 @@ class Engine:
     def _answer(self, operation: str, body: dict[str, Any]) -> dict[str, Any]:
         handler = self._parts.handler(self._backend)
         handler.body = handler.params = body
-        handler.region, handler.current_account = self._region, self._account
+        handler.region, handler.current_account = _REGION, self._account
         try:
             result = getattr(handler, self._parts.method_name(operation))().result
         except self._parts.json_error as error:
@@ -117,6 +134,10 @@ class Engine:
             raise Refusal(error.code, error.message) from None
         except Exception as error:
             # A request that moto stumbles over; the service would have found words for it.
+            if "Statement" in operation or "TransactStatements" in body:
+                raise invalid(
+                    f"Statement wasn't well formed, or moto cannot read it: {type(error).__name__}"
+                ) from error
             raise internal(f"{operation}: {type(error).__name__}") from error
         answer: dict[str, Any] = _tidy(result or {})
         return answer
@@ -126,28 +147,30 @@ class Engine:
         table.stream_shard = Hook(name, table.table_key_attrs, self._log)
 
     def _hold(self, operation: str, body: Mapping[str, Any]) -> Iterator[Held]:
-        for table, image in _targets(operation, body):
+        for table, request in _targets(operation, body):
             try:
-                found = self._find(table, image)
+                found = self._find(table, request.get("Item", request.get("Key")))
             except (KeyError, TypeError, AttributeError, IndexError):
                 continue  # There is no such table, or the key is not whole: it will be refused.
-            yield found._replace(item=copy.deepcopy(found.item))
+            yield found._replace(item=copy.deepcopy(found.item), takes_away=takes_away(request))
 
     def _find(self, table: str, image: Mapping[str, Any]) -> Held:
         truth = self._backend.tables[table]
         image = read_values(image)
         hash_key = self._parts.value(image[truth.hash_key_attr])
         range_key = self._parts.value(image[truth.range_key_attr]) if truth.range_key_attr else None
-        return Held(table, hash_key, range_key, truth.get_item(hash_key, range_key))
+        key = {name: image[name] for name in truth.table_key_attrs}
+        return Held(table, key, hash_key, range_key, truth.get_item(hash_key, range_key))
 
     def _put_back(self, held: list[Held]) -> None:
-        for table, hash_key, range_key, item in held:
-            items = self._backend.tables[table].items
-            place, key = (items, hash_key) if range_key is None else (items[hash_key], range_key)
-            if item is None:
+        for before in held:
+            items = self._backend.tables[before.table].items
+            is_flat = before.range_key is None
+            place, key = (items, before.hash_key) if is_flat else (items[before.hash_key], before.range_key)
+            if before.item is None:
                 place.pop(key, None)
             else:
-                place[key] = item
+                place[key] = before.item
 
 
 class _Parts(NamedTuple):
@@ -196,19 +219,19 @@ def _load() -> _Parts:
     )
 
 
-def _targets(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The tables and keys (or items) that a request writes."""
+def _targets(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables that a request writes to, each with what it asks for one item: a Key or an Item, and more."""
     if operation in ("PutItem", "UpdateItem", "DeleteItem"):
-        yield body["TableName"], body.get("Item", body.get("Key"))
+        yield body["TableName"], body
     elif operation == "BatchWriteItem":
         for table, requests in body["RequestItems"].items():
             for request in requests:
                 for inner in request.values():
-                    yield table, inner.get("Item", inner.get("Key"))
+                    yield table, inner
     elif operation == "TransactWriteItems":
         for action in body["TransactItems"]:
             for inner in action.values():
-                yield inner.get("TableName"), inner.get("Item", inner.get("Key"))
+                yield inner.get("TableName"), inner
 
 
 def _image(item: Any) -> TypedImage | None:

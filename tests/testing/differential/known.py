@@ -60,6 +60,7 @@ LOCAL = "DynamoDB Local"
 
 KNOWN: list[Known] = [
     Known(MINISTACK, "ministack writes a record for a write that changes nothing", "records.*", _without_needless),
+    Known(MINISTACK, "ministack makes an item of an update that only removes", "remove from no item", _ours),
     Known(MINISTACK, "ministack takes any Limit", ".*: limit .*", INVALID),
     Known(MINISTACK, "ministack looks for a stream whose ARN is none", "describe: (malformed|short) ARN", INVALID),
     Known(MINISTACK, "ministack takes any ExclusiveStartShardId", "describe: short start", INVALID),

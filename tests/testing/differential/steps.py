@@ -180,12 +180,12 @@ def update(draw: random.Random) -> Callable[[World], Any]:
             ("ADD tags :v", {":v": {"SS": [draw.choice("xyz")]}}),
         ]
     )
-    more = {"ExpressionAttributeValues": values} if values else {}
+    more = {"ExpressionAttributeValues": values} if values else {"ConditionExpression": "attribute_exists(id)"}
     return _update(_key(draw), UpdateExpression=expression, **more)
 
 
 def update_nothing(draw: random.Random) -> Callable[[World], Any]:
-    return _update(_key(draw), UpdateExpression="REMOVE nothing")
+    return _update(_key(draw), UpdateExpression="REMOVE nothing", ConditionExpression="attribute_exists(id)")
 
 
 def mistyped(draw: random.Random) -> Callable[[World], Any]:
@@ -374,6 +374,7 @@ def life(view: str) -> Iterator[Step]:
     yield Step("the stream's description", _stream_description)
     yield Step("the table's description", _table_description)
     yield Step("iterators of all types read alike", _all_types)
+    yield Step("remove from no item", _remove_from_nobody)
     yield Step("records in the end", _from_the_start)
     yield Step("disable", lambda world: _done(_specify(world, StreamEnabled=False)))
     yield Step("disable again", lambda world: _done(_specify(world, StreamEnabled=False)))
@@ -431,6 +432,17 @@ def _all_types(world: World) -> Any:
         "sized": all(record["dynamodb"]["SizeBytes"] > 0 for record in records),
         "named": len({record["eventID"] for record in records}) == len(records),
     }
+
+
+def _remove_from_nobody(world: World) -> Any:
+    """Whether there is an item then, and what the stream tells; both worlds go on without it."""
+    tables, place = world.service.tables, {"TableName": world.table, "Key": {"id": {"S": "nobody"}}}
+    world.read()
+    tables.update_item(**place, UpdateExpression="REMOVE a0")
+    found = {"made": "Item" in tables.get_item(**place), "told": [told(record) for record in world.read()]}
+    tables.delete_item(**place)
+    world.read()
+    return found
 
 
 def _specify(world: World, **stream: Any) -> Any:

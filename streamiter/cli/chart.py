@@ -1,0 +1,318 @@
+"""The chart: shards over time as a picture: bars, forks between them, records as density, the token as a line; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from streamiter.cli.shapes import Area, Box, Picture, Point, Shape, Stroke, Words
+from streamiter.cli.standing import Standing, title_of
+from streamiter.cli.survey import BIN_US, Survey
+from streamiter.cli.tree import state_of
+from streamiter.clock import SECOND_US
+from streamiter.lineage import Lineage
+
+WIDTH = 1100.0
+LEFT, RIGHT, TOP, BOTTOM = 28.0, 62.0, 74.0, 62.0
+ROW, BAR = 62.0, 32.0
+ARROW, GAP = 9.0, 4.0
+INK, QUIET, GRID, TOKEN = "#22303c", "#66737f", "#e6eaed", "#b3261e"
+# Pairs, pale for the bar and strong for its records; told apart also by who does not see red and green alike.
+COLOURS = (
+    ("#d3e5f4", "#1f6fae"), ("#fbe3cc", "#c2650a"), ("#dcefe0", "#2c8047"),
+    ("#ece1f4", "#7b4aa0"), ("#f6e0e8", "#b0396e"), ("#e9e6d2", "#827418"),
+)  # fmt: skip
+STEPS = (60, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)  # seconds between two lines of the grid
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A shard in the picture."""
+
+    shard_id: str
+    row: int
+    colour: int
+    begin_us: int
+    end_us: int
+    is_open: bool
+
+
+class Scale:
+    """Times as places across the picture."""
+
+    def __init__(self, begin_us: int, end_us: int) -> None:
+        self.begin_us = begin_us
+        self.end_us = max(end_us, begin_us + SECOND_US)
+
+    def x(self, time_us: float) -> float:
+        """The place of a time; what is outside stands at the edge."""
+        part = (time_us - self.begin_us) / (self.end_us - self.begin_us)
+        return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, part))
+
+    def ticks(self) -> list[int]:
+        """Whole minutes or hours, ten of them at most."""
+        seconds = (self.end_us - self.begin_us) / SECOND_US
+        step = next((step for step in STEPS if seconds / step <= 10), STEPS[-1]) * SECOND_US
+        return list(range(-(-self.begin_us // step) * step, self.end_us + 1, step))
+
+
+def draw_chart(
+    survey: Survey,
+    names: dict[str, str],
+    standings: dict[str, Standing] | None,
+    *,
+    since_us: int | None = None,
+    token_name: str = "the token",
+) -> Picture:
+    """The picture of a survey with its records counted."""
+    bars = lay_out(survey, since_us)
+    begin_us = min([bar.begin_us for bar in bars], default=survey.service_us - 3600 * SECOND_US)
+    scale = Scale(max(begin_us, since_us or begin_us), survey.service_us)
+    rows = max((bar.row for bar in bars), default=0) + 1
+    height = TOP + rows * ROW + BOTTOM
+    greatest, width_us = _greatest(survey), _column_us(survey)
+    shapes: list[Shape] = [
+        *_title(survey, bars),
+        *_grid(scale, rows),
+        *(shape for bar in bars for shape in _bar(survey, bar, names, scale, greatest, width_us)),
+        *_forks(survey.lineage, bars, scale),
+    ]
+    if standings is not None:
+        shapes += _token_line(bars, standings, scale, rows, token_name)
+    shapes += _legend(survey, height, has_token=standings is not None, token_name=token_name)
+    return Picture(WIDTH, height, f"The shards of {survey.stream} over time", tuple(shapes))
+
+
+# -- where everything stands
+
+
+def lay_out(survey: Survey, since_us: int | None = None) -> list[Bar]:
+    """Each shard's row, colour, begin and end. A first child goes on in its parent's row; its siblings get rows below."""
+    rows = rows_of(survey.lineage)
+    roots = survey.lineage.roots()
+    colours = {
+        shard_id: number for number, root in enumerate(roots) for shard_id in (root, *survey.lineage.descendants(root))
+    }
+    ends = _ends(survey)
+    bars = []
+    for shard_id, row in rows.items():
+        begin_us = survey.began_us(shard_id)
+        if begin_us is None:
+            begin_us = max((ends[parent] for parent in survey.lineage.parents(shard_id)), default=survey.service_us)
+        end_us = max(begin_us, ends[shard_id])
+        if since_us is None or end_us >= since_us:
+            is_open = not survey.lineage[shard_id].closed
+            bars.append(Bar(shard_id, row, colours[shard_id], begin_us, end_us, is_open))
+    used = {row: number for number, row in enumerate(sorted({bar.row for bar in bars}))}
+    return [Bar(bar.shard_id, used[bar.row], bar.colour, bar.begin_us, bar.end_us, bar.is_open) for bar in bars]
+
+
+def rows_of(lineage: Lineage) -> dict[str, int]:
+    """The row of each shard, so that no two lineages cross but where shards merge."""
+    rows: dict[str, int] = {}
+    count = 0
+    for root in lineage.roots():
+        pending = [(root, True)]
+        while pending:
+            shard_id, is_new = pending.pop()
+            if shard_id in rows:
+                continue
+            if is_new:
+                rows[shard_id] = count
+                count += 1
+            else:
+                rows[shard_id] = next(rows[parent] for parent in lineage.parents(shard_id) if parent in rows)
+            children = [child for child in lineage.children(shard_id) if child in lineage]
+            # The first child is looked at first: its own siblings then stand right below it.
+            pending += [(child, number > 0) for number, child in reversed(list(enumerate(children)))]
+    return rows
+
+
+def _ends(survey: Survey) -> dict[str, int]:
+    """About when each shard ended: as its first child began, else with its last record; open ones go on until now."""
+    ends = {}
+    for shard_id in survey.lineage:
+        children = [survey.began_us(child) for child in survey.lineage.children(shard_id) if child in survey.found]
+        began = [time_us for time_us in children if time_us is not None]
+        last = survey.counts.last_us.get(shard_id) if survey.counts is not None else None
+        if not survey.lineage[shard_id].closed:
+            ends[shard_id] = survey.service_us
+        elif began:
+            ends[shard_id] = max(min(began), last or 0)
+        else:
+            ends[shard_id] = last or survey.began_us(shard_id) or survey.service_us
+    return ends
+
+
+# -- shapes
+
+
+def _title(survey: Survey, bars: Sequence[Bar]) -> list[Shape]:
+    open_shards = sum(bar.is_open for bar in bars)
+    records = "" if survey.counts is None else f"{survey.counts.records:,} records, "
+    now = datetime.fromtimestamp(survey.service_us // SECOND_US, UTC)
+    what = f"{records}{len(bars)} shards, {open_shards} open; seen {now:%Y-%m-%d %H:%M:%S} UTC"
+    return [
+        Words(LEFT, 30, f"{title_of(survey.stream)}: its stream's shards over time", 17, INK, is_bold=True),
+        Words(LEFT, 50, what, 12, QUIET),
+    ]
+
+
+def _grid(scale: Scale, rows: int) -> Iterator[Shape]:
+    bottom = TOP + rows * ROW
+    ticks = scale.ticks()
+    for number, time_us in enumerate(ticks):
+        moment = datetime.fromtimestamp(time_us // SECOND_US, UTC)
+        new_day = number == 0 or moment.date() != datetime.fromtimestamp(ticks[number - 1] // SECOND_US, UTC).date()
+        yield Stroke(((scale.x(time_us), TOP - 6), (scale.x(time_us), bottom)), GRID, 1)
+        yield Words(scale.x(time_us), bottom + 16, f"{moment:%H:%M}", 11, QUIET, "middle")
+        if new_day and len(ticks) > 1:
+            yield Words(scale.x(time_us), bottom + 30, f"{moment:%b} {moment.day}", 10, QUIET, "middle")
+    yield Stroke(((scale.x(scale.end_us), TOP - 6), (scale.x(scale.end_us), bottom)), QUIET, 1)
+    yield Words(scale.x(scale.end_us), TOP - 10, "now", 11, QUIET, "middle")
+
+
+def _middle(row: int) -> float:
+    return TOP + row * ROW + 18 + BAR / 2
+
+
+def _forks(lineage: Lineage, bars: Sequence[Bar], scale: Scale) -> Iterator[Shape]:
+    known = {bar.shard_id: bar for bar in bars}
+    for bar in bars:
+        for parent in lineage.parents(bar.shard_id):
+            if parent in known:
+                yield Stroke(
+                    _curve(_end_of(known[parent], scale), (scale.x(bar.begin_us), _middle(bar.row))), QUIET, 1.6
+                )
+
+
+def _end_of(bar: Bar, scale: Scale) -> Point:
+    return scale.x(bar.end_us), _middle(bar.row)
+
+
+def _curve(start: Point, end: Point) -> tuple[Point, ...]:
+    """From a parent's end to a child's begin: straight, or bent like an S, never back in time where there is no room."""
+    (left, top), (to_left, to_top) = start, end
+    if top == to_top:
+        return start, end
+    room = max(to_left - left, 14.0)
+    left = to_left - room
+    points = []
+    for step in range(17):
+        part = step / 16
+        eased = part * part * (3 - 2 * part)
+        points.append((left + room * part, top + (to_top - top) * eased))
+    return tuple(points)
+
+
+def _bar(
+    survey: Survey, bar: Bar, names: dict[str, str], scale: Scale, greatest: int, width_us: int
+) -> Iterator[Shape]:
+    pale, strong = COLOURS[bar.colour % len(COLOURS)]
+    left, right = scale.x(bar.begin_us), scale.x(bar.end_us)
+    top = _middle(bar.row) - BAR / 2
+    right = max(right if bar.is_open else right - GAP, left + 2)
+    yield Box(left, top, right - left, BAR, pale, 3)
+    if bar.is_open:
+        yield Area(((right, top), (right + ARROW, top + BAR / 2), (right, top + BAR)), pale)
+    yield from _density(survey, bar, scale, greatest, width_us, strong)
+    if bar.is_open or right - left > 46:
+        yield Words(left + 1, top - 5, names[bar.shard_id], 11, strong, is_bold=True)
+    if bar.is_open:
+        yield Words(right + ARROW + 4, top + BAR / 2 + 4, "open", 11, strong)
+    elif state_of(survey, bar.shard_id) == "empty" and right - left > 80:
+        yield Words((left + right) / 2, top + BAR / 2 + 4, "nothing held", 10, QUIET, "middle")
+
+
+def _greatest(survey: Survey) -> int:
+    """The most records that one column of the picture has."""
+    width_us = _column_us(survey)
+    return max((max(_columns(survey, shard_id, width_us).values(), default=0) for shard_id in survey.found), default=0)
+
+
+def _columns(survey: Survey, shard_id: str, width_us: int) -> dict[int, int]:
+    """How many records fall into each column."""
+    columns: dict[int, int] = {}
+    if survey.counts is not None:
+        for number, count in survey.counts.by_bin.get(shard_id, {}).items():
+            column = number * BIN_US // width_us
+            columns[column] = columns.get(column, 0) + count
+    return columns
+
+
+def _column_us(survey: Survey) -> int:
+    """How long a column is: as long as it has to be to be seen, and a whole number of bins."""
+    bins = {} if survey.counts is None else survey.counts.by_bin
+    times = [number for numbers in bins.values() for number in numbers]
+    return BIN_US * max(1, -(-(max(times) - min(times)) // 240)) if times else BIN_US
+
+
+def _density(survey: Survey, bar: Bar, scale: Scale, greatest: int, width_us: int, colour: str) -> Iterator[Shape]:
+    if survey.counts is None or not greatest:
+        return
+    bottom = _middle(bar.row) + BAR / 2
+    end = scale.x(bar.end_us) - (0.0 if bar.is_open else GAP)
+    for column, count in sorted(_columns(survey, bar.shard_id, width_us).items()):
+        left, right = scale.x(column * width_us), scale.x((column + 1) * width_us)
+        if (column + 1) * width_us < scale.begin_us:
+            continue
+        left = max(left, scale.x(bar.begin_us))
+        right = min(max(right, left + 1.5), end)
+        left = min(left, right - 1.5)
+        # The root of the count, so that a quiet minute is seen beside a busy one.
+        height = max(2.0, (BAR - 4) * (count / greatest) ** 0.5)
+        yield Box(left, bottom - height, max(0.8, right - left - 0.6), height, colour)
+
+
+def _token_line(
+    bars: Sequence[Bar], standings: dict[str, Standing], scale: Scale, rows: int, name: str
+) -> Iterator[Shape]:
+    """What is left of it was read."""
+    points: list[Point] = []
+    for row in range(rows):
+        left = _token_place([bar for bar in bars if bar.row == row], standings, scale)
+        points += [(left, TOP + row * ROW + 9), (left, TOP + (row + 1) * ROW + (9 if row + 1 < rows else 0))]
+    yield Stroke(tuple(points), TOKEN, 2, is_dashed=True)
+    left = points[0][0]
+    top = TOP - 10 if left < WIDTH - RIGHT - 60 else TOP - 24  # "now" stands at the right
+    yield Words(left, top, name, 11, TOKEN, "start" if left < LEFT + 60 else "middle", is_bold=True)
+
+
+def _token_place(bars: Sequence[Bar], standings: dict[str, Standing], scale: Scale) -> float:
+    """How far the shards of a row are read."""
+    left = scale.x(min((bar.begin_us for bar in bars), default=scale.begin_us))
+    for bar in sorted(bars, key=lambda bar: bar.begin_us):
+        standing = standings.get(bar.shard_id, Standing("unread"))
+        if standing.kind == "read":
+            left = scale.x(bar.end_us)
+            continue
+        if standing.kind == "here" and standing.read_us is not None:
+            return max(scale.x(bar.begin_us), scale.x(standing.read_us))
+        return scale.x(bar.begin_us)
+    return left
+
+
+def _legend(survey: Survey, height: float, *, has_token: bool, token_name: str) -> Iterator[Shape]:
+    pale, strong = COLOURS[0]
+    top = height - 16
+    yield Box(LEFT, top - 10, 22, 12, pale, 2)
+    yield Words(LEFT + 28, top, "a shard", 11, QUIET)
+    yield Stroke(_curve((LEFT + 92, top - 9), (LEFT + 114, top + 1)), INK, 1.6)
+    yield Words(LEFT + 120, top, "split, merge", 11, QUIET)
+    left = LEFT + 208
+    if survey.counts is not None:
+        for number, tall in enumerate((5, 9, 12, 7)):
+            yield Box(left + number * 6, top + 2 - tall, 5, tall, strong)
+        yield Words(
+            left + 30,
+            top,
+            f"records (the most: {_greatest(survey):,} in {_column_us(survey) // SECOND_US} s)",
+            11,
+            QUIET,
+        )
+        left += 260
+    if has_token:
+        yield Stroke(((left, top - 4), (left + 24, top - 4)), TOKEN, 2, is_dashed=True)
+        yield Words(left + 30, top, f"{token_name}: what is left of it was read", 11, QUIET)
+    yield Words(WIDTH - RIGHT + 40, top, "UTC", 11, QUIET, "end")

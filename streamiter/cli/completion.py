@@ -1,0 +1,34 @@
+"""`streamiter completion`: what a shell has to run to complete commands and options."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import get_completion_class
+
+from streamiter.cli.command import Command
+
+VARIABLE = "_STREAMITER_COMPLETE"
+EXAMPLES = (
+    "streamiter completion bash > ~/.local/share/bash-completion/completions/streamiter",
+    "echo 'eval \"$(streamiter completion zsh)\"' >> ~/.zshrc",
+    "streamiter completion fish > ~/.config/fish/completions/streamiter.fish",
+)
+
+
+@click.command("completion", cls=Command, examples=EXAMPLES)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), required=False)
+@click.pass_context
+def command(ctx: click.Context, shell: str | None) -> None:
+    """Print what your shell has to run to complete commands and options with TAB.
+
+    Without SHELL, it is the one that $SHELL names.
+    """
+    name = shell or os.path.basename(os.environ.get("SHELL", ""))
+    kind = get_completion_class(name) if name in ("bash", "zsh", "fish") else None
+    if kind is None:
+        raise click.UsageError("which shell? bash, zsh or fish")
+    # Filled in here, and not by click's source(): that starts a bash, to see how old it is.
+    completion = kind(ctx.find_root().command, {}, "streamiter", VARIABLE)
+    click.echo(completion.source_template % completion.source_vars())

@@ -1,0 +1,131 @@
+"""Endings: how a command ends: one line that says what was wrong and what to do, and the exit code that shells expect."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+
+import click
+
+from streamiter.cli.words import in_our_words
+from streamiter.errors import StreamiterError
+
+INTERRUPTED = 128 + signal.SIGINT
+PIPE_BROKEN = 141  # 128 + SIGPIPE, which not every system has
+WRONG = 1
+MISUSED = 2
+
+
+class Terminated(BaseException):
+    """SIGTERM: what is under way ends as it does on Ctrl-C."""
+
+
+class Stopped(BaseException):
+    """Ctrl-C or a broken pipe, by a name of ours: click has its own mind about how those end."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Unwell(click.ClickException):
+    """What was looked at is not as it should be; everything was told already, only the exit code is left."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+
+def run(command: Callable[[], object], *, is_debugging: Callable[[], bool]) -> int:
+    """Runs a command to its end, whichever that is; gives the exit code."""
+    try:
+        command()
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except BaseException as stop:
+        code = code_of(stop)
+        if code is not None:
+            _silence_output()
+            return code
+        if not isinstance(stop, Exception):
+            raise
+        if is_debugging():
+            traceback.print_exc()
+        code = _tell(stop)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _silence_output()  # a full disk: Python would complain once more at the exit
+        return code
+    return 0
+
+
+def code_of(stop: BaseException) -> int | None:
+    """The exit code of what stops a command from outside; None where it is an error."""
+    if isinstance(stop, Stopped):
+        return stop.code
+    if isinstance(stop, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED
+    if isinstance(stop, Terminated):
+        return 128 + signal.SIGTERM
+    return PIPE_BROKEN if isinstance(stop, BrokenPipeError) else None
+
+
+def stop_on_signals() -> None:
+    """A second Ctrl-C does not cut off the ending that the first one began; SIGTERM ends as tidily."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _tell(error: Exception) -> int:
+    if isinstance(error, Unwell):
+        return WRONG
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return MISUSED
+    if isinstance(error, click.UsageError):
+        context = error.ctx
+        name = context.command_path if context is not None else "streamiter"
+        _say(name, f"{error.format_message()} ({name} --help tells what there is)")
+        return MISUSED
+    if isinstance(error, click.ClickException):
+        _say("streamiter", error.format_message())
+        return error.exit_code
+    if isinstance(error, StreamiterError):
+        _say("streamiter", in_our_words(error))
+        return WRONG
+    if isinstance(error, OSError) and error.strerror:
+        _say("streamiter", f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+        return WRONG
+    _say("streamiter", f"{type(error).__name__}: {error}; that was not foreseen: --debug shows where it came from")
+    return WRONG
+
+
+def _say(name: str, message: str) -> None:
+    # Messages quote names that came from elsewhere. A caret under a place takes lines of its own.
+    from streamiter.demo.screen import printable
+
+    lines = [printable(line) for line in message.splitlines()]
+    click.echo("\n".join([f"{name}: {lines[0]}", *lines[1:]]) if lines else name, err=True)
+
+
+def _silence_output() -> None:
+    """Whoever reads us has seen enough: what is still in Python's buffer must not be written at the exit."""
+    with suppress(OSError, ValueError, AttributeError):  # it may be no file: a test's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise Terminated

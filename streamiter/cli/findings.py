@@ -1,0 +1,57 @@
+"""Findings: what was looked at, how it is, and what to do about it; pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from streamiter.cli.paint import Span
+
+Mark = Literal["good", "note", "bad", "skipped"]
+
+_SIGNS: dict[Mark, tuple[str, str]] = {
+    "good": ("✓", "good"),
+    "note": ("!", "note"),
+    "bad": ("✗", "bad"),
+    "skipped": ("·", "dim"),
+}
+TITLE_CELLS = 13
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    mark: Mark
+    title: str
+    told: str
+    remedy: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def finding_lines(finding: Finding, width: int) -> list[list[Span]]:
+    """Its lines: the sign, the title, what was found; below it the remedy."""
+    sign, look = _SIGNS[finding.mark]
+    room = max(30, width - TITLE_CELLS - 4)
+    told = textwrap.wrap(finding.told, room, break_on_hyphens=False) or [""]
+    remedy = textwrap.wrap(finding.remedy, room - 2, break_on_hyphens=False)
+    margin = Span(" " * (TITLE_CELLS + 3))
+    lines = [[Span(f"{sign} ", look), Span(f"{finding.title:{TITLE_CELLS}} ", "bold"), Span(told[0])]]
+    lines += [[margin, Span(line)] for line in told[1:]]
+    lines += [[margin, Span("→ " if place == 0 else "  ", look), Span(line, look)] for place, line in enumerate(remedy)]
+    return lines
+
+
+def verdict(findings: Iterable[Finding]) -> str:
+    """All of them in a sentence."""
+    marks = [finding.mark for finding in findings]
+    bad, notes = marks.count("bad"), marks.count("note")
+    if bad:
+        rest = " The rest could not be looked at." if "skipped" in marks else ""
+        return f"{bad} thing{'s' if bad > 1 else ''} to mend.{rest}"
+    return "All is well." if not notes else f"It works; {notes} thing{'s' if notes > 1 else ''} to know."

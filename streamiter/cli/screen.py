@@ -1,0 +1,129 @@
+"""The screen of `streamiter top`: a view, drawn to fit; pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from streamiter.cli.board import Family, Row, View
+from streamiter.cli.moments import age
+from streamiter.cli.standing import short_names, title_of
+from streamiter.cli.status import short_rate, short_time
+from streamiter.demo.screen import printable
+
+CURVE = "▁▂▃▄▅▆▇█"
+BEHIND_SECONDS = 60.0  # worth a colour
+HEAD_LINES = 8
+CALLS = {"fetch": "records", "open_iterator": "iterators", "list_shards": "listings"}
+
+
+def draw(view: View, width: int, height: int, notice: str = "") -> Group:
+    """The whole screen, as wide and as high as told."""
+    lines = [_head(view, width), Text(), *_facts(view, width), Text()]
+    table = _table(view, width, max(2, height - HEAD_LINES - bool(notice)))
+    return Group(*lines, table, *([Text(printable(notice)[:width], "magenta")] if notice else []))
+
+
+def draw_line(view: View) -> str:
+    """The same in a line, for logs."""
+    moment = datetime.fromtimestamp(int(view.now), UTC)
+    stats = view.stats
+    return (
+        f"{moment:%Y-%m-%dT%H:%M:%SZ}  {short_rate(view.rate)}  {stats.records} records  lag {view.lag_seconds:.0f} s  "
+        f"{sum(view.calls.values()):.1f} calls/s  {stats.throttles} throttles  {stats.retries} retries  "
+        f"{stats.waiting} waiting  held by {printable(stats.held_by or 'nobody')}  {stats.late} late  {stats.gaps} gaps"
+    )
+
+
+def curve(counts: tuple[int, ...], cells: int) -> str:
+    """A little curve of so many cells: the last seconds, each as high as it had records."""
+    shown = counts[-cells:]
+    most = max(shown, default=0)
+    return "".join(" " if not count else CURVE[min(7, count * 8 // (most + 1))] for count in shown)
+
+
+def _head(view: View, width: int) -> Text:
+    moment = datetime.fromtimestamp(int(view.now), UTC)
+    right = f"{moment:%H:%M:%S} UTC   up {short_time(view.up_seconds)}"
+    left = printable(title_of(view.stream))[: max(8, width - len(right) - 2)]
+    return Text.assemble((left, "bold"), " " * (width - len(left) - len(right)), (right, "dim"))
+
+
+def _facts(view: View, width: int) -> list[Text]:
+    stats = view.stats
+    lag = view.lag_seconds
+    calls = "   ".join(f"{CALLS.get(kind, kind)} {rate:.1f}/s" for kind, rate in view.calls.items() if rate >= 0.05)
+    held = "nobody"
+    if stats.held_by:
+        name = "the listing" if stats.held_by == "listing" else _short(view, stats.held_by)
+        held = f"{name} for {age(view.held_seconds)}"
+    lines = [
+        _pair("rate", short_rate(view.rate), "bold green")
+        .append(f"{'records':>12}  {stats.records:,}")
+        .append(f"   {curve(view.history, max(10, min(60, width - 46)))}", "green"),
+        _pair("lag", age(lag), "bold red" if lag > BEHIND_SECONDS else "bold").append(
+            f"{'waiting':>12}  {stats.waiting:,} records, {stats.waiting_bytes / 1e6:.1f} MB, held by {held}"
+        ),
+        _pair("throttles", f"{stats.throttles:,}", "bold red" if stats.throttles else "bold").append(
+            f"{'retries':>12}  {stats.retries:,}   late {stats.late:,}   gaps {stats.gaps:,}"
+        ),
+        _pair("calls", f"{sum(view.calls.values()):.1f}/s", "bold").append(f"{'of them':>12}  {calls}"),
+    ]
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    return lines
+
+
+def _pair(name: str, value: str, look: str) -> Text:
+    return Text.assemble((f"{name:10}", "dim"), (f"{value:>9}", look))
+
+
+def _short(view: View, shard_id: str) -> str:
+    names = [row.name for family in view.families for row in (family.row, *family.shards)]
+    return printable(short_names([*dict.fromkeys([*names, shard_id])])[shard_id])
+
+
+def _table(view: View, width: int, rows: int) -> Table:
+    """Families, and the shards that are read in each: those farthest behind first where there is no room for all."""
+    table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
+    table.add_column("lineage", min_width=min(24, width - 48), no_wrap=True, overflow="ellipsis")
+    for name in ("shards", "rate", "records", "lag", "late"):
+        table.add_column(name, justify="right", no_wrap=True)
+    names = short_names(
+        list(dict.fromkeys(row.name for family in view.families for row in (family.row, *family.shards)))
+    )
+    room = rows - 1
+    families = sorted(view.families, key=lambda family: -family.row.lag_seconds)
+    left = sum(1 + len(family.shards) for family in families)
+    for family in families:
+        for lead, row in _rows(family):
+            if room <= (1 if left > room else 0):
+                break
+            _add(table, lead, row, names)
+            room -= 1
+            left -= 1
+    if left:
+        table.add_row(Text(f"… {left} more", "dim"))
+    return table
+
+
+def _rows(family: Family) -> list[tuple[str, Row]]:
+    shards = sorted(family.shards, key=lambda row: -row.lag_seconds)
+    if len(shards) == 1 and shards[0].name == family.row.name:
+        return [("", family.row)]
+    return [("", family.row), *(("├╴" if row is not shards[-1] else "└╴", row) for row in shards)]
+
+
+def _add(table: Table, lead: str, row: Row, names: dict[str, str]) -> None:
+    is_behind = row.lag_seconds > BEHIND_SECONDS
+    table.add_row(
+        Text.assemble((lead, "dim"), printable(names[row.name])),
+        Text("" if lead else f"{row.shards}", "dim"),
+        Text(short_rate(row.rate)),
+        Text(f"{row.records:,}"),
+        Text(age(row.lag_seconds), "red" if is_behind else ""),
+        Text(f"{row.late:,}", "red" if row.late else "dim"),
+    )

@@ -1,0 +1,62 @@
+"""The setting: what every command works in: the clock, how sources are found, whether tracebacks are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+import click
+
+from streamiter.clock import Clock, SystemClock
+from streamiter.errors import CredentialsMissing
+from streamiter.source import Source
+from streamiter.source.locate import locate
+
+
+@dataclass
+class Setting:
+    """A test hands in its own, with a clock turned by hand and a source on its simulator."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    find: Callable[..., Source] = locate
+    is_debugging: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which stream is meant, and how it is reached: the options that the AWS CLI has, too."""
+
+    url: str
+    endpoint_url: str | None = None
+    region: str | None = None
+    profile: str | None = None
+
+    def source(self) -> Source:
+        """The source; nothing is called yet."""
+        return setting().find(self.url, **self.options())
+
+    def options(self) -> dict[str, Any]:
+        """What was said besides the URL."""
+        session = None if self.profile is None else make_session(self.profile)
+        return {"session": session, "endpoint_url": self.endpoint_url, "region": self.region}
+
+
+def setting() -> Setting:
+    """That of the command that runs."""
+    root = click.get_current_context().find_root()
+    if not isinstance(root.obj, Setting):
+        root.obj = Setting()
+    return root.obj
+
+
+def make_session(profile: str | None) -> Any:
+    """A boto3 session: with a profile it takes no other credentials, as the AWS CLI does."""
+    from botocore.exceptions import ProfileNotFound
+
+    try:
+        return boto3.session.Session(profile_name=profile)
+    except ProfileNotFound as error:
+        names = ", ".join(boto3.session.Session().available_profiles) or "none"
+        raise CredentialsMissing(f"there is no profile {profile!r}; there are: {names}") from error

@@ -1,0 +1,249 @@
+"""`streamiter tail`: a stream's records, in order, as they come: a line each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+import click
+
+from streamiter.cli.command import Command, takes_stream
+from streamiter.cli.journal import Journal
+from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
+from streamiter.cli.moments import Moment, age
+from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
+from streamiter.cli.reader import find_source, open_stream
+from streamiter.cli.setting import Place, setting
+from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
+from streamiter.cli.tokenfile import TokenFile
+from streamiter.cli.values import to_json, unreadable_json
+from streamiter.cli.where import Test, WhereError, parse_where
+from streamiter.clock import SECOND_US
+from streamiter.record import Record
+from streamiter.stream import Stream
+
+EXAMPLES = (
+    "streamiter tail users",
+    "streamiter tail users --from '2 hours ago' --until caught_up",
+    "streamiter tail users --where 'event = MODIFY and key = A1234'",
+    "streamiter tail users --json --token-file users.token | jq .key",
+    "streamiter tail users --endpoint-url http://127.0.0.1:8000",
+)
+
+
+AT_TIP_SECONDS = 10  # what is no older counts as new: a busy stream is always some seconds behind
+
+HELD_SECONDS = 5  # records always wait a second or two for other shards: only beyond this is it worth a word
+
+
+class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
+    """The option's text as a test."""
+
+    name = "expression"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return parse_where(value)
+        except WhereError as error:
+            message, *shown = error.shown.splitlines()
+            raise click.ClickException("\n".join([f"--where: {message}", *shown])) from error
+
+
+@click.command("tail", cls=Command, examples=EXAMPLES)
+@takes_stream
+@click.option(
+    "--from", "start", type=Moment("trim_horizon", "latest"), default="latest", show_default=True, metavar="WHEN",
+    help="trim_horizon (all that is held), latest, or a time: '2 hours ago', '2025-06-15 14:00' (UTC).",
+)  # fmt: skip
+@click.option(
+    "--until", type=Moment("caught_up", sign=1), metavar="WHEN",
+    help="End when caught_up (all that is held now), or before a time. [default: go on]",
+)  # fmt: skip
+@click.option("--where", type=Where(), help="Only what fits: event, key, key.NAME, new.NAME, old.NAME, shard, late.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="COUNT", help="End after so many records.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--full", is_flag=True, help="Do not cut long values and lines.")
+@click.option(
+    "--token-file", metavar="FILE", type=click.Path(dir_okay=False),
+    help="Keep the place here: run it again to go on. Goes before --from.",
+)  # fmt: skip
+@click.option("--skip-gaps", is_flag=True, help="Read on where records have expired; they are counted and told.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def command(place: Place, start: Any, token_file: str | None, **options: Any) -> None:
+    """Print a stream's records in order, as they come.
+
+    Each line has the time (UTC), the event, the row's key, and what changed in it.
+
+    With --token-file, the place after the last line printed is kept. However tail ends, the next run prints on from there:
+    perhaps some lines once more, none is left out.
+    """
+    prepare_output()
+    kept = TokenFile(token_file) if token_file else None
+    Tail(place, kept, **options).run(start)
+
+
+class Tail:
+    """One run of the command."""
+
+    def __init__(
+        self,
+        place: Place,
+        token_file: TokenFile | None,
+        *,
+        until: str | datetime | None,
+        where: Test | None,
+        limit: int | None,
+        as_json: bool,
+        full: bool,
+        skip_gaps: bool,
+        color: str,
+    ) -> None:
+        self._place = place
+        self._token_file = token_file
+        self._until = until
+        self._where = where
+        self._limit = limit
+        self._skips_gaps = skip_gaps
+        self._clock = setting().clock
+        self._status = StatusLine()
+        self._meter = Meter(self._clock)
+        self._journal = Journal(sys.stdout, self._clock, token_file, self._status)
+        painter = painter_for(sys.stdout, color)
+        self._line = _json_lines if as_json else _text_lines(painter, self._journal.say, full=full)
+        self._unreadable = unreadable_json if as_json else _unreadable_lines(painter)
+        self._last_drawn = 0.0
+        self._held_since = self._clock.monotonic()
+        self._is_behind = False
+        self._last: Record | None = None
+        self._stream: Stream | None = None
+
+    def run(self, start: Any) -> None:
+        """Reads and prints until it is over."""
+        token = self._token_file.load() if self._token_file is not None else None
+        self._status.draw([Span("finding the stream …", "dim")])
+        try:
+            source = find_source(self._place)
+            self._is_behind = start != "latest" or token is not None
+            with open_stream(
+                source,
+                start if token is None else token,
+                on_wait=self._wait,
+                skips_gaps=self._skips_gaps,
+                notice=self._notice,
+            ) as stream:
+                self._stream = stream
+                self._journal.token = lambda: stream.token
+                if self._token_file is not None and token is None:
+                    # "latest" is a place in time: what comes from now on is seen, whenever this is run again.
+                    self._token_file.save(stream.token)
+                self._read(stream)
+        finally:
+            self._status.clear()
+            self._journal.save()
+            if self._token_file is not None and self._status.is_shown:
+                click.echo(f"the place is kept in {self._token_file.shown}; run it again to go on", err=True)
+
+    def _read(self, stream: Stream) -> None:
+        printed = 0
+        records = stream.follow(until=self._until)
+        while (record := self._next(records)) is not None:
+            fits, line = self._look_at(record)
+            self._journal.add(line)
+            self._last = record
+            printed += fits
+            self._draw(record)
+            if printed == self._limit:
+                break
+        self._journal.settle()
+
+    def _look_at(self, record: Record) -> tuple[bool, str | None]:
+        """Whether a record fits, and its line. One that nobody can decode is told of, and passed."""
+        try:
+            fits = self._where is None or self._where(record)
+            return fits, self._line(record) if fits else None
+        except Exception as error:  # whatever decoding a damaged image raises
+            return True, self._unreadable(record, error)
+
+    def _next(self, records: Iterator[Any]) -> Record | None:
+        try:
+            return next(records, None)
+        except Exception:
+            self._journal.settle()  # what came before the error was printed
+            raise
+
+    # -- the line at the foot
+
+    def _draw(self, record: Record) -> None:
+        self._meter.count(1, record.order_us)
+        if self._is_behind and self._meter.now_us() - record.order_us < AT_TIP_SECONDS * SECOND_US:
+            self._is_behind = False
+        now = self._clock.monotonic()
+        if self._status.is_shown and self._is_behind and now - self._last_drawn >= REDRAW_SECONDS:
+            self._last_drawn = now
+            self._journal.flush()
+            self._status.draw(self._meter.spans(self._end_us()))
+
+    def _end_us(self) -> int:
+        now_us = self._meter.now_us()
+        return min(now_us, round(self._until.timestamp() * 1e6)) if isinstance(self._until, datetime) else now_us
+
+    def _wait(self) -> None:
+        """Before a pause: everything that is due was returned."""
+        self._journal.settle()
+        if self._status.is_shown and self._stream is not None:
+            self._status.draw(self._standing(self._stream))
+
+    def _standing(self, stream: Stream) -> list[Span]:
+        stats = stream.stats
+        if self._is_behind and max(stats.lag.values(), default=0) > AT_TIP_SECONDS:
+            return self._meter.spans(self._end_us())
+        self._is_behind = False
+        if not (stats.waiting and stats.held_by):
+            self._held_since = self._clock.monotonic()
+        elif self._clock.monotonic() - self._held_since > HELD_SECONDS:
+            return [Span(f"· {stats.waiting} records are held back by {stats.held_by}", "note")]
+        shards = f"{stats.open_shards} shard{'' if stats.open_shards == 1 else 's'}"
+        return [Span(f"· {self._quiet()} · {shards} · Ctrl-C ends", "dim")]
+
+    def _quiet(self) -> str:
+        if self._last is None or self._last.created_us is None:
+            return "waiting for changes"
+        return f"waiting, the last change was {age((self._meter.now_us() - self._last.created_us) / 1e6)} ago"
+
+    def _notice(self, message: str) -> None:
+        self._journal.flush()
+        self._status.clear()
+        click.echo(f"streamiter: {message}", err=True)
+
+
+def _json_lines(record: Record) -> str:
+    return to_json(record)
+
+
+def _text_lines(painter: Painter, say: Callable[[str], None], *, full: bool) -> Callable[[Record], str]:
+    """How a record becomes a line. On a terminal a date stands on a line of its own; in a pipe each line has it."""
+    is_terminal = painter.width is not None
+    if full:
+        painter.width = None
+    day = ""
+
+    def line(record: Record) -> str:
+        nonlocal day
+        if is_terminal and not full:
+            painter.width = columns()  # it may have been resized
+        if is_terminal and (today := day_of(record)) and today != day:
+            day = today
+            say(painter.line([Span(f"── {today} UTC ──", "dim")]))
+        return painter.line(
+            record_line(record, dated=not is_terminal, most=None if full or not is_terminal else LONGEST_VALUE)
+        )
+
+    return line
+
+
+def _unreadable_lines(painter: Painter) -> Callable[[Record, Exception], str]:
+    return lambda record, error: painter.line(unreadable_line(record, error, dated=painter.width is None))

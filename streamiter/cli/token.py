@@ -1,0 +1,146 @@
+"""`streamiter token`: what a token says, whether it can be used, and Bloop's tokens as ours."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from streamiter.cli.command import Command, reaches_service
+from streamiter.cli.ending import Unwell
+from streamiter.cli.examination import look_at_token
+from streamiter.cli.findings import finding_lines
+from streamiter.cli.moments import age
+from streamiter.cli.paint import Span, columns, painter_for, prepare_output
+from streamiter.cli.reader import find_source
+from streamiter.cli.setting import Place, setting
+from streamiter.cli.standing import short_names
+from streamiter.cli.survey import list_shards
+from streamiter.cli.tokenfile import TokenFile
+from streamiter.clock import SECOND_US
+from streamiter.stream.position import parse_position
+from streamiter.token import Token, TokenLane, load_token
+
+FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
+
+
+@click.group("token", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Show, check or convert tokens. FILE is a token as JSON, ours or Bloop's; - reads it from the pipe."""
+    prepare_output()
+
+
+@command.command(
+    "show", cls=Command, examples=("streamiter token show users.token", "streamiter token show - < users.token")
+)
+@FILE
+def show(file: str) -> None:
+    """Show what a token says: the stream, how far it has come, and where it stands in each shard."""
+    token = load_token(_load(file))
+    painter = painter_for(sys.stdout)
+    for line in token_lines(token, setting().clock.now()):
+        click.echo(painter.line(line).rstrip())
+
+
+@command.command(
+    "check",
+    cls=Command,
+    examples=("streamiter token check users.token", "streamiter token check users.token --url users"),
+)
+@FILE
+@click.option("--url", metavar="URL", help="Try it on this stream, too: is its place still held?")
+@reaches_service
+def check(file: str, url: str | None, endpoint_url: str | None, region: str | None, profile: str | None) -> None:
+    """Check a token: is it whole, and, with --url, can the stream still be read from there?
+
+    The exit code is 0 when it can be used, 1 when not.
+    """
+    told = _load(file)
+    token = load_token(told)
+    lanes = f"{len(token.lanes)} shard{'' if len(token.lanes) == 1 else 's'}"
+    click.echo(f"{'Bloop’s' if 'streamiter' not in told else 'ours'}, whole, {lanes}, of {token.stream}")
+    if url is None:
+        return
+    source = find_source(Place(url, endpoint_url, region, profile))
+    try:
+        parse_position(told, source.name)
+        lineage, service_us, _ = list_shards(source, setting().clock)
+        finding = look_at_token(source, setting().clock, token, lineage, service_us)
+    finally:
+        source.close()
+    painter = painter_for(sys.stdout)
+    painter.width = None
+    for line in finding_lines(finding, columns()):
+        click.echo(painter.line(line).rstrip())
+    if finding.mark == "bad":
+        raise Unwell
+
+
+@command.command(
+    "convert",
+    cls=Command,
+    examples=("streamiter token convert bloop.json --to users.token", "streamiter token convert bloop.json"),
+)
+@FILE
+@click.option(
+    "--to", "target", metavar="FILE", type=click.Path(dir_okay=False), help="Save it there. [default: print it]"
+)
+def convert(file: str, target: str | None) -> None:
+    """Convert a token of Bloop's to ours. Ours come out as they are."""
+    token = load_token(_load(file)).to_dict()
+    if target is None:
+        click.echo(json.dumps(token))
+    else:
+        TokenFile(target).save(token)
+
+
+def token_lines(token: Token, now: float) -> Iterator[list[Span]]:
+    """What a token says, in lines; pure."""
+    kind = "read by Bloop: closed shards that nothing connects count as read" if token.closed_are_read else ""
+    yield [Span(f"{'stream':10}", "dim"), Span(token.stream)]
+    yield [Span(f"{'returned':10}", "dim"), Span(f"{token.clock:,} records"), Span(f"  {kind}", "dim")]
+    if token.high is not None:
+        yield [Span(f"{'up to':10}", "dim"), Span(_when(token.high[0], now)), Span(f"  in {token.high[3]}", "dim")]
+    start = "at the horizon" if token.start is None else f"at {_when(token.start, now)}"
+    yield [Span(f"{'unnamed':10}", "dim"), Span(f"shards that it does not name start {start}")]
+    if not token.lanes:
+        return
+    names = short_names([lane.shard for lane in token.lanes])
+    width = max(len(name) for name in [*names.values(), "shard"])
+    yield []
+    yield [Span(f"{'shard':{width}}  stands", "bold")]
+    for lane in token.lanes:
+        told, look = _stands(lane, now)
+        yield [Span(f"{names[lane.shard]:{width}}  "), Span(told, look)]
+
+
+def _stands(lane: TokenLane, now: float) -> tuple[str, str]:
+    if lane.ended is not None:
+        return "finished" + (", no child was ever listed" if lane.childless else ""), "dim"
+    read = "" if lane.floor is None else f", at {_when(lane.floor, now)}"
+    if lane.place is not None:
+        number, since = lane.place
+        return f"after record {number}{f' and {since} more' if since else ''}{read}", ""
+    if lane.at is not None:
+        return f"at record {lane.at}", ""
+    if lane.latest:
+        return "at its end, when it is first listed", "note"
+    if lane.time is not None:
+        return f"from {_when(lane.time, now)} on", "note"
+    return "from its horizon on", "note"
+
+
+def _when(time_us: int, now: float) -> str:
+    moment = datetime.fromtimestamp(time_us / SECOND_US, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC ({age(now - time_us / SECOND_US)} ago)"
+
+
+def _load(file: str) -> dict[str, Any]:
+    token = TokenFile(file).load()
+    if token is None:
+        raise click.ClickException(f"there is no file {file}")
+    return token

@@ -1,0 +1,129 @@
+"""The tree: a lineage as lines, a shard each: its state, how old it is, where a token stands in it; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from streamiter.cli.moments import age
+from streamiter.cli.paint import Span
+from streamiter.cli.standing import Standing
+from streamiter.cli.survey import Found, Survey
+from streamiter.clock import SECOND_US
+from streamiter.lineage import Lineage
+
+Row = list[Span]
+BRANCH, LAST, PASSED, EMPTY = "├╴", "└╴", "│ ", "  "
+
+
+def branches(lineage: Lineage) -> Iterator[tuple[str, str]]:
+    """Each shard with what stands before its name: parents above children. A shard of two parents stands below one."""
+    told: set[str] = set()
+
+    def below(shard_id: str, lead: str, rest: str) -> Iterator[tuple[str, str]]:
+        pending = [(shard_id, lead, rest)]
+        while pending:
+            shard_id, lead, rest = pending.pop()
+            if shard_id in told:
+                continue
+            told.add(shard_id)
+            yield lead, shard_id
+            children = [child for child in lineage.children(shard_id) if child not in told and child in lineage]
+            for number, child in reversed(list(enumerate(children))):
+                is_last = number == len(children) - 1
+                pending.append((child, rest + (LAST if is_last else BRANCH), rest + (EMPTY if is_last else PASSED)))
+
+    for root in lineage.roots():
+        yield from below(root, "", "")
+
+
+def tree_rows(survey: Survey, names: dict[str, str], standings: dict[str, Standing] | None) -> list[Row]:
+    """The lines, below a line of headings."""
+    told = list(branches(survey.lineage))
+    width = max([len(lead) + len(names[shard_id]) for lead, shard_id in told] + [5])
+    heading = f"{'shard':{width}}  {'state':6}  {'began':>10}  {'holds from':>10}"
+    rows = [[Span(heading + ("  token" if standings is not None else ""), "bold")]]
+    for lead, shard_id in told:
+        name = names[shard_id]
+        row = [Span(lead, "dim"), Span(name), Span(" " * (width - len(lead) - len(name) + 2))]
+        row += _facts(survey, shard_id)
+        if standings is not None:
+            row += [Span("  "), *_standing(survey, survey.found[shard_id], standings[shard_id])]
+        row += _notes(survey.lineage, shard_id, names)
+        rows.append(row)
+    for shard_id, standing in (standings or {}).items():
+        if standing.kind == "gone":
+            rows.append([Span(f"{shard_id}  "), Span("not listed any more, though the token reads on in it", "bad")])
+    return rows
+
+
+def state_of(survey: Survey, shard_id: str) -> str:
+    """open, closed, or trimmed: closed and empty by now."""
+    found = survey.found[shard_id]
+    if not survey.lineage[shard_id].closed:
+        return "open"
+    return "closed" if found.first_us is not None else "empty"
+
+
+def lag_seconds(survey: Survey, found: Found) -> float | None:
+    """How old the first unread record is; 0 where there is none; None where nobody looked, or its place is gone."""
+    if found.unread is None or found.unread.is_trimmed:
+        return None
+    record = found.unread.record
+    if record is None:
+        return 0.0
+    return None if record.created_us is None else max(0.0, (survey.service_us - record.created_us) / SECOND_US)
+
+
+def to_json(survey: Survey, standings: dict[str, Standing] | None) -> list[dict[str, Any]]:
+    """The same for programs: an object a shard."""
+    return [
+        {
+            "shard_id": shard_id,
+            "parents": list(survey.lineage[shard_id].parents),
+            "state": state_of(survey, shard_id),
+            "began_us": survey.began_us(shard_id),
+            "first_record_us": survey.found[shard_id].first_us,
+        }
+        | (
+            {}
+            if standings is None
+            else {"token": standings[shard_id].kind, "lag_seconds": lag_seconds(survey, survey.found[shard_id])}
+        )
+        for _, shard_id in branches(survey.lineage)
+    ]
+
+
+def _facts(survey: Survey, shard_id: str) -> Row:
+    state = state_of(survey, shard_id)
+    first_us = survey.found[shard_id].first_us
+    return [
+        Span(f"{state:6}", "good" if state == "open" else "dim"),
+        Span(f"  {_ago(survey, survey.began_us(shard_id)):>10}"),
+        Span(f"  {_ago(survey, first_us) if first_us is not None else 'nothing':>10}", "" if first_us else "dim"),
+    ]
+
+
+def _ago(survey: Survey, time_us: int | None) -> str:
+    return "?" if time_us is None else age((survey.service_us - time_us) / SECOND_US)
+
+
+def _standing(survey: Survey, found: Found, standing: Standing) -> Row:
+    if standing.kind == "read":
+        return [Span("read", "dim")]
+    if standing.kind == "unread":
+        return [Span("not reached", "note")]
+    if found.unread is not None and found.unread.is_trimmed:
+        return [Span("its place has expired: a gap", "bad")]
+    lag = lag_seconds(survey, found)
+    where = "here" if standing.kind == "here" else "from its start"
+    if lag is None:
+        return [Span(f"{where}, behind", "note")]
+    return [Span(f"{where}, {age(lag)} behind", "note")] if lag else [Span(f"{where}, at its tip", "good")]
+
+
+def _notes(lineage: Lineage, shard_id: str, names: dict[str, str]) -> Row:
+    parents = lineage[shard_id].parents
+    if len(parents) > 1:
+        return [Span(f"  merged from {' and '.join(names.get(parent, parent) for parent in parents)}", "dim")]
+    return [Span("  parent trimmed", "dim")] if parents and parents[0] not in lineage else []

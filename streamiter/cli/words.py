@@ -1,0 +1,32 @@
+"""Words: errors as the command line tells them: where the library names a method or an argument, an option stands here."""
+
+from __future__ import annotations
+
+from streamiter.errors import RecordsExpired, StreamiterError, TransientError
+
+# What the library's messages say to who calls it, and what the same is for who types a command.
+_OPTIONS = {
+    "or AWS_PROFILE, or pass session= or client=": "or name a profile: --profile NAME",
+    "name another AWS_PROFILE, or pass session= or client=": "name another one: --profile NAME",
+    "pass region=, or set AWS_DEFAULT_REGION": "name one: --region NAME, or set AWS_DEFAULT_REGION",
+    "(AWS_PROFILE, AWS_ACCESS_KEY_ID, a role), or pass session=": "(--profile, AWS_ACCESS_KEY_ID, a role)",
+    "nothing is lost, calling next() again goes on trying": "nothing is lost; run it again to go on",
+    "then start the new one at 'trim_horizon'": "then start the new one without this token file",
+    "an endpoint_url": "an endpoint URL",
+    "; was it saved as JSON? json.loads gives the dict": "",
+}
+
+
+def in_our_words(error: StreamiterError) -> str:
+    """The message, in a line, for who typed the command."""
+    if isinstance(error, RecordsExpired):
+        return (
+            f"records of shard {error.shard_id} after {error.position} may be lost: {error.reason}; --skip-gaps accepts "
+            "that and reads on, another --from (without the token file) starts elsewhere"
+        )
+    text = str(error)
+    for theirs, ours in _OPTIONS.items():
+        text = text.replace(theirs, ours)
+    if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
+        text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
+    return text

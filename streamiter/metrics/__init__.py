@@ -1,0 +1,5 @@
+"""Metrics: what a stream tells of itself, as instruments that monitoring systems know."""
+
+from streamiter.metrics.instruments import INSTRUMENTS as INSTRUMENTS
+from streamiter.metrics.instruments import Instrument as Instrument
+from streamiter.metrics.opentelemetry import OpenTelemetry as OpenTelemetry

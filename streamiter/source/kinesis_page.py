@@ -1,0 +1,162 @@
+"""Pages of Kinesis: GetRecords' JSON, and the records that its rows hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from streamiter.record import Change, Envelope, Record
+from streamiter.source.dynamodb_page import NOTHING
+from streamiter.source.kinesis_aggregate import MAGIC, take_apart
+from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
+
+_MICROSECONDS_FROM = (
+    10**14
+)  # a time since 1970 that is greater counts microseconds: milliseconds would be past the year 5000
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """A record as the service sends it."""
+
+    SequenceNumber: str
+    Data: bytes
+    PartitionKey: str
+    ApproximateArrivalTimestamp: float | None = None
+
+    @property
+    def arrived_us(self) -> int | None:
+        """When it arrived, in microseconds; the service tells milliseconds."""
+        arrived = self.ApproximateArrivalTimestamp
+        return None if arrived is None else int(arrived * 1e6 + 0.5)
+
+
+class Child(msgspec.Struct, frozen=True, gc=False):
+    """A shard that follows one that ended."""
+
+    ShardId: str
+    ParentShards: tuple[str, ...] = ()
+
+
+class RawPage(msgspec.Struct, frozen=True, gc=False):
+    """GetRecords' answer."""
+
+    Records: list[Row] = []
+    NextShardIterator: str | None = None
+    MillisBehindLatest: int | None = None
+    ChildShards: tuple[Child, ...] | None = None
+
+
+decode_page = msgspec.json.Decoder(RawPage).decode
+
+
+def parsed_page(response: Mapping[str, Any]) -> RawPage:
+    """The page as boto3 parsed it."""
+    return RawPage(
+        [_parsed_row(row) for row in response.get("Records") or ()],
+        response.get("NextShardIterator"),
+        response.get("MillisBehindLatest"),
+        tuple(Child(row["ShardId"], tuple(row["ParentShards"])) for row in response.get("ChildShards") or ()),
+    )
+
+
+def _parsed_row(row: Mapping[str, Any]) -> Row:
+    arrived = row.get("ApproximateArrivalTimestamp")
+    return Row(
+        row["SequenceNumber"],
+        bytes(row["Data"]),
+        row["PartitionKey"],
+        arrived.timestamp() if isinstance(arrived, datetime) else arrived,
+    )
+
+
+# -- rows as records
+
+Reader = Callable[[str, Sequence[Row]], list[Record]]
+
+
+def read_payloads(shard_id: str, rows: Sequence[Row]) -> list[Record]:
+    """Rows as records, those that were packed into one taken apart."""
+    records: list[Record] = []
+    for row in rows:
+        parts = take_apart(row.Data) if row.Data[:4] == MAGIC else None
+        number, arrived_us = row.SequenceNumber, row.arrived_us
+        if parts is None:
+            records.append(_record(shard_id, row))
+            continue
+        records += [
+            KinesisRecord(
+                *(shard_id, number, arrived_us, None, 0, None, 0, False),
+                *(part.partition_key, part.payload, index, part.explicit_hash_key),
+            )
+            for index, part in enumerate(parts)
+        ]
+    return records
+
+
+def _record(shard_id: str, row: Row) -> KinesisRecord:
+    # By place: names would cost as much as all else of it.
+    return KinesisRecord(
+        shard_id, row.SequenceNumber, row.arrived_us, None, 0, None, 0, False, row.PartitionKey, row.Data
+    )
+
+
+def read_changes(shard_id: str, rows: Sequence[Row]) -> list[Record]:
+    """Rows as changes of DynamoDB tables; a row that is none is passed on as it is."""
+    return [_change(shard_id, row) for row in rows]
+
+
+class _RawChange(msgspec.Struct, frozen=True, gc=False):
+    ApproximateCreationDateTime: int | float | None = None
+    ApproximateCreationDateTimePrecision: str | None = None
+    Keys: msgspec.Raw = NOTHING
+    NewImage: msgspec.Raw = NOTHING
+    OldImage: msgspec.Raw = NOTHING
+    SizeBytes: int | None = None
+
+
+class _RawEvent(msgspec.Struct, frozen=True, gc=False):
+    """What DynamoDB writes to Kinesis."""
+
+    dynamodb: _RawChange
+    eventSource: str
+    eventID: str | None = None
+    eventName: str | None = None
+    eventVersion: str | None = None
+    userIdentity: dict[str, Any] | None = None
+    tableName: str | None = None
+
+
+_decode_event = msgspec.json.Decoder(_RawEvent).decode
+
+
+def _change(shard_id: str, row: Row) -> Record:
+    try:
+        event = _decode_event(row.Data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        event = None
+    if event is None or event.eventSource != "aws:dynamodb":
+        return _record(shard_id, row)
+    raw = event.dynamodb
+    change = Change(row.SequenceNumber, None, raw.Keys, raw.NewImage, raw.OldImage, raw.SizeBytes)
+    envelope = Envelope(change, event.eventID, event.eventName, event.eventVersion, event.userIdentity)
+    created_us = _created_us(raw) if raw.ApproximateCreationDateTime is not None else row.arrived_us
+    return KinesisChange(
+        shard_id,
+        row.SequenceNumber,
+        created_us,
+        _envelope=envelope,
+        table_name=event.tableName,
+        partition_key=row.PartitionKey,
+        arrived_us=row.arrived_us,
+    )
+
+
+def _created_us(change: _RawChange) -> int:
+    created = change.ApproximateCreationDateTime or 0
+    precision = change.ApproximateCreationDateTimePrecision
+    if precision == "MICROSECOND" or (precision is None and created >= _MICROSECONDS_FROM):
+        return int(created)
+    return int(created * 1000)

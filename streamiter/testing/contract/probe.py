@@ -1,0 +1,88 @@
+"""Probes: how the rules look at a source: whole listings, whole shards, and what an error must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from streamiter.errors import SourceError
+from streamiter.position import Horizon, Position
+from streamiter.shard import Shard
+from streamiter.source.base import Page, ShardIterator
+from streamiter.testing.contract.rig import Rig
+
+EMPTIES = 20  # pages in a row, all empty: nothing more comes
+
+
+def listing_of(rig: Rig) -> list[Shard]:
+    """All shards that a listing gives."""
+    shards: list[Shard] = []
+    after: str | None = None
+    for _ in range(100):
+        page = rig.source.list_shards(after)
+        shards += page.shards
+        after = page.next
+        if after is None:
+            return shards
+    raise AssertionError("the listing does not end")
+
+
+def pages_of(rig: Rig, name: str, position: Position) -> list[Page]:
+    """The pages of a shard until it ends, or until nothing came for a while."""
+    iterator: ShardIterator | None = rig.source.open_iterator(rig.shard_id(name), position)
+    pages: list[Page] = []
+    empties = 0
+    while iterator is not None and empties < EMPTIES:
+        pages.append(rig.source.fetch(iterator, min(100, rig.source.page_limit)))
+        empties = 0 if pages[-1].records else empties + 1
+        iterator = pages[-1].next
+    return pages
+
+
+def records_of(rig: Rig, name: str, position: Position) -> list[Any]:
+    """The records of a shard from a place on."""
+    return [record for page in pages_of(rig, name, position) for record in page.records]
+
+
+def read(rig: Rig, name: str, position: Position) -> tuple[list[str], bool]:
+    """Their keys, and whether the shard has ended."""
+    pages = pages_of(rig, name, position)
+    return [rig.key_of(record) for page in pages for record in page.records], pages[-1].next is None
+
+
+def at_records(rig: Rig, name: str) -> ShardIterator:
+    """An iterator whose page has records: runs of empty ones come before it."""
+    iterator = rig.source.open_iterator(rig.shard_id(name), Horizon())
+    for _ in range(EMPTIES):
+        page = rig.source.fetch(iterator, 100)
+        if page.records or page.next is None:
+            return iterator
+        iterator = page.next
+    raise AssertionError(f"{name} gives no records")
+
+
+def write(rig: Rig, name: str, keys: str | list[str]) -> None:
+    """One record a key."""
+    for key in keys:
+        rig.put(name, key)
+
+
+def raises(kind: type[SourceError] | tuple[type[SourceError], ...], call: Callable[[], object]) -> SourceError:
+    """The error of this kind that a call must raise."""
+    try:
+        call()
+    except kind as error:
+        return error
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    raise AssertionError(f"there was no {' and no '.join(kind.__name__ for kind in kinds)}")
+
+
+def equal(found: object, expected: object, what: str) -> None:
+    """Found must be as expected."""
+    expect(found == expected, f"{what}: {found!r} instead of {expected!r}")
+
+
+def expect(is_so: bool, what: str) -> None:
+    """It must be so."""
+    if not is_so:
+        raise AssertionError(what)

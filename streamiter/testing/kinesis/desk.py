@@ -1,0 +1,66 @@
+"""The desk of Kinesis: its JSON to calls and back, how often they may be made, and what is noted of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamiter.testing import protocol
+from streamiter.testing.kinesis.api import KinesisApi, own_words, write_page
+from streamiter.testing.kinesis.service import KinesisService
+from streamiter.testing.knobs import Knobs
+from streamiter.testing.orders import Order
+from streamiter.testing.rates import Rates
+from streamiter.testing.refusal import Refusal, limit_exceeded, throttled, unknown_operation
+from streamiter.testing.shapes import check
+
+
+class KinesisDesk:
+    """A desk: see orders.Desk."""
+
+    content_type = "application/x-amz-json-1.1"
+    is_spared = False
+
+    def __init__(self, service: KinesisService, knobs: Knobs) -> None:
+        self._api = KinesisApi(service, knobs)
+        self._knobs = knobs
+        self._rates = Rates()
+        self._operation = ""
+
+    def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
+        self._operation = operation
+        if not self._api.knows(operation):
+            raise unknown_operation()
+        asked = protocol.parse(body)
+        check("kinesis", operation, asked)
+        stream, shard_id = self._api.subject(operation, asked)
+        names = self._api.names(stream, shard_id)
+        details: dict[str, Any] = {"table": stream, "limit": asked.get("Limit")}
+        if names:
+            details["shard"] = names[0]
+        if operation == "GetShardIterator":
+            details |= {
+                "iterator_type": asked["ShardIteratorType"],
+                "sequence_number": asked.get("StartingSequenceNumber"),
+                "timestamp": asked.get("Timestamp"),
+            }
+
+        def serve(now_us: int) -> bytes:
+            self._check_rate(operation, stream, shard_id, now_us)
+            if operation != "GetRecords":
+                return self._api.answer(operation, asked, now_us)
+            page = self._api.page(asked, now_us)
+            order.details["records"] = len(page.records)
+            return write_page(page)
+
+        order = Order(serve, names, details)
+        return order
+
+    def write_refusal(self, refusal: Refusal) -> bytes:
+        return protocol.write_refusal(own_words(refusal, self._operation))
+
+    def _check_rate(self, operation: str, stream: str | None, shard_id: str | None, now_us: int) -> None:
+        listing, records = operation == "ListShards", operation == "GetRecords"
+        if listing and not self._rates.allows(operation, stream or "", self._knobs.describe_rate, now_us):
+            raise limit_exceeded()
+        if records and not self._rates.allows(operation, f"{stream} {shard_id}", self._knobs.records_rate, now_us):
+            raise throttled()

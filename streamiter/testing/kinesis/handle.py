@@ -1,0 +1,168 @@
+"""A Kinesis stream's handle: what a test does to one stream, in words of one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Unpack
+
+from streamiter.clock import microseconds
+from streamiter.testing.kinesis.aggregate import pack
+from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
+from streamiter.testing.listing import Bounds, Mood
+from streamiter.testing.pages import PageScript
+
+if TYPE_CHECKING:
+    from streamiter.testing.reception import Reception
+
+
+class KinesisHandle:
+    """One stream of a simulator. Shards go by the names given in `shape`."""
+
+    def __init__(self, reception: Reception, truth: KinesisTruth) -> None:
+        self._reception = reception
+        self._truth = truth
+
+    @property
+    def name(self) -> str:
+        """The stream's name."""
+        return self._truth.name
+
+    @property
+    def arn(self) -> str:
+        """The stream's ARN."""
+        return self._truth.arn
+
+    @property
+    def history(self) -> list[PutRecord]:
+        """Every record, in the order really written, trimmed ones included."""
+        return self._truth.history
+
+    @property
+    def retention_hours(self) -> float:
+        """How long records are held; to be set, too."""
+        return self._truth.retention_us / HOUR_US
+
+    @retention_hours.setter
+    def retention_hours(self, hours: float) -> None:
+        self._truth.retention_us = round(hours * HOUR_US)
+
+    def shard(self, name: str) -> KinesisShard:
+        """The truth of a shard: its id, its parents, the records it holds."""
+        with self._reception.lock:
+            self._truth.age(self._reception.now_us)
+            return self._truth.shard(name)
+
+    def shard_id(self, name: str) -> str:
+        """The id under which the service knows a shard."""
+        return self._truth.shard_id(name)
+
+    @property
+    def open_shards(self) -> list[str]:
+        """The names of the shards that take records, by their hash keys."""
+        return [shard.name for shard in self._truth.open_shards()]
+
+    # -- shards
+
+    def shape(self, lineage: str) -> list[str]:
+        """Adds shards by the notation of lineages, merges too: `stream.shape("{S1, S2} => S3")`. Parents close."""
+        with self._reception.lock:
+            return self._truth.grow(lineage, self._reception.now_us)
+
+    def split(self, shard: str, *children: str) -> list[str]:
+        """Closes a shard and opens two in its place, each with half of its hash keys."""
+        with self._reception.lock:
+            truth = self._truth.shard(shard)
+            middle = (truth.keys.first + truth.keys.last + 1) // 2
+            return self._truth.split(truth, middle, self._reception.now_us, children or (None, None))
+
+    def merge(self, one: str, other: str, child: str | None = None) -> str:
+        """Closes two shards that are neighbours, and opens one in their place."""
+        with self._reception.lock:
+            return self._truth.merge(self._truth.shard(one), self._truth.shard(other), self._reception.now_us, child)
+
+    def reshard(self, count: int) -> None:
+        """Splits and merges until so many equal shards are open."""
+        with self._reception.lock:
+            self._truth.reshard(count, self._reception.now_us)
+
+    def close_shard(self, shard: str) -> None:
+        """Closes a shard without a child."""
+        with self._reception.lock:
+            self._truth.shard(shard).close(self._reception.now_us)
+
+    def trim(self, shard: str, before: int | None = None) -> None:
+        """Trims a shard before a record (its place, counted from 0), or all of it."""
+        with self._reception.lock:
+            truth = self._truth.shard(shard)
+            truth.trim(truth.end if before is None else before)
+
+    def remove(self, shard: str, *, listed: bool = False) -> None:
+        """The service forgets a shard; with `listed`, listings show it all the same."""
+        with self._reception.lock:
+            truth = self._truth.shard(shard)
+            truth.is_gone, truth.is_listed = True, listed
+
+    def delete(self) -> None:
+        """The stream is deleted, with all that it held."""
+        with self._reception.lock:
+            self._reception.kinesis.delete(self._truth)
+
+    # -- records
+
+    def put(
+        self, shard: str, payload: bytes | str = b"", *, key: str = "k", created: float | EllipsisType = ...
+    ) -> PutRecord:
+        """Writes the next record of a shard. `created`, in seconds, is what the service says of its arrival."""
+        with self._reception.lock:
+            truth, now_us = self._truth.shard(shard), self._reception.now_us
+            if truth.was_read_out:
+                raise ValueError(f"shard {shard!r} was read to its end already: no reader would see this record")
+            shift_us = self._reception.knobs.created_shift_us(truth.name, truth.end)
+            created_us = now_us + shift_us if isinstance(created, EllipsisType) else microseconds(created)
+            data = payload.encode() if isinstance(payload, str) else payload
+            return self._truth.add(truth, key, data, created_us, now_us)
+
+    def put_packed(self, shard: str, records: Iterable[tuple[str, bytes]], *, key: str = "a") -> PutRecord:
+        """Writes one record that holds several, as the Kinesis Producer Library packs them."""
+        return self.put(shard, pack(records), key=key)
+
+    def put_by_key(self, key: str, payload: bytes | str = b"") -> PutRecord:
+        """Writes a record to the shard that its key belongs to."""
+        with self._reception.lock:
+            return self.put(self._truth.owner(key, None).name, payload, key=key)
+
+    # -- pages and listings
+
+    def pages(self, shard: str, script: Sequence[int], *, repeat: bool = False) -> None:
+        """Cuts a shard's pages: `[0, 0, 3]` is two empty ones, then one of three records; then as it comes, or again."""
+        self._truth.shard(shard).pages = PageScript(script, repeat=repeat)
+
+    def empty_pages(self, shard: str, *counts: int) -> None:
+        """How many empty pages come before the first record of a shard, before the second, ..."""
+        self._truth.shard(shard).empty_pages = list(counts)
+
+    def hide(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
+        """Listings lack these shards: for so many passes, calls or seconds, after so many more passes; or until `show`."""
+        self._cast("hidden", shards, bounds)
+
+    def list_open(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
+        """Listings show these closed shards as open still."""
+        self._cast("open", shards, bounds)
+
+    def list_twice(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
+        """Listings show these shards twice."""
+        self._cast("twice", shards, bounds)
+
+    def list_nothing(self, **bounds: Unpack[Bounds]) -> None:
+        """Listings are empty."""
+        self._cast("nothing", (), bounds)
+
+    def show(self) -> None:
+        """Listings tell the truth again."""
+        self._truth.listing.clear()
+
+    def _cast(self, mood: Mood, shards: Sequence[str], bounds: Bounds) -> None:
+        with self._reception.lock:
+            ids = frozenset(map(self._truth.shard_id, shards))
+            self._truth.listing.cast(mood, ids, self._reception.now_us, bounds)

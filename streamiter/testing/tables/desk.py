@@ -1,0 +1,33 @@
+"""The desk of DynamoDB's tables: its JSON to the table API and back."""
+
+from __future__ import annotations
+
+from streamiter.testing import protocol
+from streamiter.testing.orders import Order
+from streamiter.testing.refusal import Refusal, unknown_operation
+from streamiter.testing.shapes import check
+from streamiter.testing.tables.api import TableApi
+
+
+class TablesDesk:
+    """A desk: see orders.Desk."""
+
+    content_type = protocol.CONTENT_TYPE
+    is_spared = False
+
+    def __init__(self, tables: TableApi) -> None:
+        self._tables = tables
+
+    def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
+        if not self._tables.knows(operation):
+            raise unknown_operation()
+        asked = protocol.parse(body)
+        check("dynamodb", operation, asked)
+        name = asked.get("TableName")
+        return Order(
+            lambda now_us: self._tables.answer(operation, asked, now_us, signed_region),
+            details={"table": name and name.rpartition(":table/")[2], "limit": asked.get("Limit")},
+        )
+
+    def write_refusal(self, refusal: Refusal) -> bytes:
+        return protocol.write_refusal(refusal)

@@ -1,0 +1,344 @@
+"""`streamiter shards`: the tree, where a token stands in it, and the pictures."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from streamiter import DynamoDBStreams, Lineage, Shard, Stream
+from streamiter.cli.chart import BAR, LEFT, RIGHT, WIDTH, draw_chart, lay_out, rows_of
+from streamiter.cli.png import to_png
+from streamiter.cli.shapes import Box, Picture, Stroke, Words
+from streamiter.cli.standing import Standing, hinted_us, short_names, standings
+from streamiter.cli.survey import BIN_US, Counts, Found, Survey
+from streamiter.cli.svg import to_svg
+from streamiter.cli.tree import branches
+from streamiter.testing import Simulator
+from streamiter.token import Token, load_token
+from tests.cli.conftest import Invoke, run, token_in
+from tests.stream.helpers import write
+
+HOUR_US = 3600 * 1_000_000
+T = 1_750_000_000_000_000
+
+
+@pytest.fixture
+def users(sim: Simulator) -> Simulator:
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=4, every=600)
+    sim.split("S1", "S3", "S4")
+    write(sim, "S2", "S3", "S4", rounds=4, every=600)
+    sim.roll("S4", "S5")
+    write(sim, "S2", "S3", "S5", rounds=4, every=600)
+    return sim
+
+
+def squeezed(line: str) -> str:
+    return " ".join(line.split())
+
+
+def save_token(sim: Simulator, file: Path, records: int) -> None:
+    with Stream(DynamoDBStreams(sim.stream_arn, client=sim.client()), clock=sim.clock) as stream:
+        for _ in zip(range(records), stream.follow(), strict=False):
+            pass
+        file.write_text(json.dumps(stream.token))
+
+
+def test_the_tree_shows_state_and_age(users: Simulator, invoke: Invoke):
+    done = invoke("shards", "users")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        users.stream_arn,
+        "enabled, 5 shards, 3 open",
+        "",
+        "shard   state        began  holds from",
+        "S1      closed         2 h         2 h",
+        "├╴S3    open      1 h 20 m    1 h 20 m",
+        "└╴S4    closed    1 h 20 m    1 h 20 m",
+        "  └╴S5  open          40 m        40 m",
+        "S2      open           2 h         2 h",
+    ]
+
+
+def test_the_tree_shows_where_a_token_stands(users: Simulator, invoke: Invoke, tmp_path: Path):
+    file = tmp_path / "users.token"
+    save_token(users, file, 8 + 12)
+    lines = invoke("shards", "users", "--token-file", file).stdout.splitlines()[4:]
+    told = {line.lstrip(" ├└│╴").split()[0]: line.split("  ")[-1].strip() for line in lines}
+    assert told["S1"] == told["S4"] == "read"
+    assert told["S3"] == told["S2"] == "here, 40 m behind"
+    assert told["S5"] in ("from its start, 40 m behind", "not reached")
+    save_token(users, file, 3)
+    lines = invoke("shards", "users", "--token-file", file).stdout.splitlines()[4:]
+    told = {line.lstrip(" ├└│╴").split()[0]: line.split("  ")[-1].strip() for line in lines}
+    assert told == {
+        "S1": "here, 1 h 40 m behind",
+        "S2": "here, 1 h 50 m behind",
+        "S3": "not reached",
+        "S4": "not reached",
+        "S5": "not reached",
+    }
+
+
+def test_a_token_whose_place_expired_is_told(users: Simulator, invoke: Invoke, tmp_path: Path):
+    file = tmp_path / "users.token"
+    save_token(users, file, 3)
+    users.trim("S2", before=4)
+    lines = invoke("shards", "users", "--token-file", file).stdout.splitlines()
+    assert "S2 open 1 h 20 m 1 h 20 m its place has expired: a gap" in map(squeezed, lines)
+    other = tmp_path / "other.token"
+    other.write_text(json.dumps(token_in(file) | {"stream": "arn:aws:dynamodb:us-east-1:0:table/x/stream/1"}))
+    done = invoke("shards", "users", "--token-file", other)
+    assert done.exit_code == 1 and "it is of another stream" in done.stderr
+
+
+def test_what_is_trimmed_empty_or_gone_is_told(users: Simulator, invoke: Invoke):
+    users.trim("S1")
+    users.remove("S2", listed=True)
+    lines = invoke("shards", "users").stdout.splitlines()
+    assert {"S1 empty ? nothing", "S2 open ? nothing"} <= set(map(squeezed, lines))
+    users.remove("S1")
+    assert any(
+        line.startswith("S3") and line.endswith("parent trimmed")
+        for line in invoke("shards", "users").stdout.splitlines()
+    )
+
+
+def test_empty_pages_and_throttles_do_not_deceive_it(users: Simulator, invoke: Invoke):
+    calm = invoke("shards", "users", "--json").stdout
+    users.misbehave(3, gone=0, trimmed=0, lists_nothing=0, lag=0, looks_open=0, jitter=0, skew=0)
+    told, wanted = json.loads(invoke("shards", "users", "--json").stdout), json.loads(calm)
+    assert [shard["first_record_us"] for shard in told] == [shard["first_record_us"] for shard in wanted]
+
+
+def test_json_is_for_programs(users: Simulator, invoke: Invoke, tmp_path: Path):
+    file = tmp_path / "users.token"
+    save_token(users, file, 32)
+    told = json.loads(invoke("shards", "users", "--json", "--token-file", file).stdout)
+    assert [shard["shard_id"] for shard in told] == ["S1", "S3", "S4", "S5", "S2"]
+    assert told[1]["parents"] == ["S1"] and told[1]["state"] == "open"
+    assert {shard["token"] for shard in told} == {"read", "here"}
+    assert told[1]["lag_seconds"] == 0
+
+
+def test_pictures_are_drawn_to_files(users: Simulator, invoke: Invoke, tmp_path: Path):
+    token, svg, png = tmp_path / "users.token", tmp_path / "a.svg", tmp_path / "a.png"
+    save_token(users, token, 20)
+    done = invoke("shards", "users", "--token-file", token, "--svg", svg, "--png", png)
+    assert done.exit_code == 0, done.stderr
+    root = ElementTree.fromstring(svg.read_text("utf-8"))
+    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"S1", "S2", "S3", "S5", "users.token", "now"} <= set(words)
+    assert "32 records, 5 shards, 3 open; seen 2025-06-15 17:06:40 UTC" in words
+    with Image.open(png) as image:
+        assert image.size == (2 * float(root.attrib["width"]), 2 * float(root.attrib["height"]))
+        assert len(image.getcolors(1 << 20) or ()) > 100, "smooth edges"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg", "users.token"]
+
+
+def test_since_leaves_out_what_is_older(users: Simulator, invoke: Invoke, tmp_path: Path):
+    invoke("shards", "users", "--since", "50 minutes ago", "--svg", tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text("utf-8")
+    assert ">S5<" in text and ">S1<" not in text
+
+
+def test_as_a_process_with_the_services_own_ids(served: Simulator):
+    served.shape("S1")
+    write(served, "S1", every=0)
+    served.split("S1", "S2", "S3")
+    done = run(served, "shards", "users")
+    assert done.returncode == 0, done.stderr
+    names = [line.lstrip(" ├└╴").split()[0] for line in done.stdout.splitlines()[4:]]
+    assert [served.shard_id(name).endswith(end) for name, end in zip(("S1", "S2", "S3"), names, strict=True)] == [
+        True
+    ] * 3
+    whole = run(served, "shards", "users", "--ids").stdout
+    assert all(served.shard_id(name) in whole for name in ("S1", "S2", "S3"))
+
+
+def test_without_pillow_it_says_how_to_get_it(users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
+    done = invoke("shards", "users", "--png", tmp_path / "a.png")
+    assert done.exit_code == 1 and "pip install 'streamiter[png]'" in done.stderr
+    assert not (tmp_path / "a.png").exists()
+
+
+# -- pure: names, standings, layout
+
+
+def test_short_names_are_the_ends_of_ids_where_they_are_enough():
+    ids = ["shardId-00000001750000000000-aaaa", "shardId-00000001750000000001-bbbb"]
+    assert list(short_names(ids).values()) == ["aaaa", "bbbb"]
+    twice = [*ids, "shardId-00000001750000000002-bbbb"]
+    assert list(short_names(twice).values()) == ["aaaa", *twice[1:]]
+    assert list(short_names(["shardId-000000000000", "shardId-000000000012"]).values()) == ["0", "12"]
+    assert short_names(["S1"]) == {"S1": "S1"}
+
+
+def test_ids_hint_at_when_a_shard_was_made_and_no_more():
+    assert hinted_us("shardId-00000001750000000123-aaaa") == 1_750_000_000_123_000
+    for other in ("shardId-000000000012", "S1", "shardId-x-y", "shardId-00000000000000000007-aaaa"):
+        assert hinted_us(other) is None
+
+
+def test_standings_of_tokens_of_ours_and_of_bloops():
+    lineage = Lineage.parse("S0 => S1 => {S2, S3}; S9 => S8")
+    ours = load_token(
+        {
+            "streamiter": 1,
+            "stream": "arn",
+            "lanes": [
+                {"shard": "S2", "parents": ["S1"], "depth": 2, "place": ["5", 0], "floor": 7},
+                {"shard": "S1", "ended": 9, "depth": 1, "floor": 6},
+                {"shard": "SX", "depth": 0},
+            ],
+        }
+    )
+    kinds = {shard_id: standing.kind for shard_id, standing in standings(ours, lineage).items()}
+    assert kinds == {
+        "S0": "read",
+        "S1": "read",
+        "S2": "here",
+        "S3": "unread",
+        "S9": "unread",
+        "S8": "unread",
+        "SX": "gone",
+    }
+    bloops = Token(1, "arn", lanes=(), closed_are_read=True)
+    closed = Lineage([Shard("S0", (), True), Shard("S1", ("S0",))])
+    assert {shard_id: standing.kind for shard_id, standing in standings(bloops, closed).items()} == {
+        "S0": "read",
+        "S1": "unread",
+    }
+
+
+@st.composite
+def lineages(draw: Any) -> Lineage:
+    """Splits, rolls and merges, as services make them."""
+    lineage = Lineage()
+    for number in range(draw(st.integers(1, 25))):
+        parents = draw(st.lists(st.sampled_from(sorted(lineage)), max_size=2, unique=True)) if len(lineage) else []
+        lineage.add(Shard(f"S{number:02d}", tuple(parents)))
+    for shard_id in list(lineage):
+        if lineage.children(shard_id):
+            lineage.add(Shard(shard_id, lineage[shard_id].parents, closed=True))
+    return lineage
+
+
+def surveyed(lineage: Lineage) -> Survey:
+    """A survey in which each shard begins an hour after its latest parent, and lasts until its children begin."""
+    began: dict[str, int] = {}
+    for shard_id in sorted(lineage, key=lineage.rank):
+        began[shard_id] = T + HOUR_US * lineage.rank(shard_id).depth
+    counts = Counts()
+    for shard_id in lineage:
+        counts.by_bin[shard_id] = Counter({began[shard_id] // BIN_US + 1: 3})
+        counts.last_us[shard_id] = began[shard_id] + BIN_US
+        counts.records += 3
+    found = {shard_id: Found(time_us) for shard_id, time_us in began.items()}
+    return Survey("arn:aws:dynamodb:r:0:table/t/stream/l", lineage, T + 30 * HOUR_US, False, found, counts)
+
+
+@given(lineages())
+def test_every_shard_is_told_once_and_below_a_parent(lineage: Lineage):
+    told = list(branches(lineage))
+    assert sorted(shard_id for _, shard_id in told) == sorted(lineage)
+    depth = {shard_id: len(lead) // 2 for lead, shard_id in told}
+    for place, (lead, shard_id) in enumerate(told):
+        if lead:
+            above = next(other for _, other in reversed(told[:place]) if depth[other] == depth[shard_id] - 1)
+            assert above in lineage.parents(shard_id)
+        else:
+            assert not lineage.parents(shard_id)
+
+
+@given(lineages())
+def test_each_shard_has_a_bar_and_first_children_go_on_in_their_parents_row(lineage: Lineage):
+    bars = {bar.shard_id: bar for bar in lay_out(surveyed(lineage))}
+    assert bars.keys() == set(lineage)
+    rows = rows_of(lineage)
+    assert set(rows.values()) == set(range(max(rows.values()) + 1))
+    for shard_id, bar in bars.items():
+        assert bar.begin_us <= bar.end_us
+        for parent in lineage.parents(shard_id):
+            assert bars[parent].begin_us <= bar.begin_us
+    for row in set(rows.values()):
+        here = [shard_id for shard_id in rows if rows[shard_id] == row]
+        for shard_id in here[1:]:
+            assert any(parent in here for parent in lineage.parents(shard_id)), "a row is one line of descent"
+
+
+@given(lineages(), st.data())
+def test_a_picture_stays_within_its_frame(lineage: Lineage, data: Any):
+    survey = surveyed(lineage)
+    kinds = st.sampled_from(["read", "here", "start", "unread"])
+    standing = {shard_id: Standing(data.draw(kinds), T + HOUR_US) for shard_id in lineage}
+    picture = draw_chart(survey, {shard_id: shard_id for shard_id in lineage}, standing)
+    for shape in picture.shapes:
+        if isinstance(shape, Box):
+            assert shape.left >= LEFT and shape.left + shape.width <= WIDTH - RIGHT + 0.01 and shape.width > 0
+            assert shape.top >= 0 and shape.top + shape.height <= picture.height
+        elif isinstance(shape, Stroke):
+            assert all(0 <= left <= WIDTH and 0 <= top <= picture.height for left, top in shape.points)
+    assert sum(isinstance(shape, Box) and shape.height == BAR for shape in picture.shapes) == len(lineage)
+    ElementTree.fromstring(to_svg(picture))
+
+
+def test_the_token_line_is_where_each_row_is_read_up_to():
+    lineage = Lineage.parse("S1 => {S2, S3}")
+    lineage.add(Shard("S1", (), True))
+    survey = surveyed(lineage)
+    standing = {"S1": Standing("read"), "S2": Standing("here", T + 10 * HOUR_US), "S3": Standing("unread")}
+    picture = draw_chart(survey, {shard_id: shard_id for shard_id in lineage}, standing)
+    (line,) = [
+        shape for shape in picture.shapes if isinstance(shape, Stroke) and shape.is_dashed and len(shape.points) > 2
+    ]
+
+    def x(hours: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * hours / 30
+
+    assert [round(left, 3) for left, _ in line.points] == [round(x(hours), 3) for hours in (10, 10, 1, 1)]
+
+
+def test_an_empty_stream_has_a_picture_too():
+    survey = Survey("arn:aws:dynamodb:r:0:table/t/stream/l", Lineage(), T, False, {}, Counts())
+    picture = draw_chart(survey, {}, {})
+    assert Image.open(io.BytesIO(to_png(picture))).size[0] == 2 * WIDTH
+
+
+def test_hundreds_of_shards_take_no_gigabytes(monkeypatch):
+    from streamiter import InvalidOption
+    from streamiter.cli import png
+
+    small = Picture(100, 50, "small", (Box(0, 0, 100, 50, "#ff0000"),))
+    sizes = []
+    for most in (100 * 50 * 16, 100 * 50 * 4, 100 * 50):
+        monkeypatch.setattr(png, "MOST_PIXELS", most)
+        sizes.append(Image.open(io.BytesIO(to_png(small))).size)
+    assert sizes == [(200, 100), (200, 100), (100, 50)]
+    monkeypatch.setattr(png, "MOST_PIXELS", 100)
+    with pytest.raises(InvalidOption, match="--svg"):
+        to_png(small)
+
+
+def test_a_thousand_shards_are_laid_out_in_no_time():
+    lineage = Lineage.parse("; ".join(f"S{number:04d} => S{number + 1000:04d}" for number in range(1000)))
+    survey = surveyed(lineage)
+    picture = draw_chart(survey, {shard_id: shard_id for shard_id in lineage}, None)
+    assert sum(isinstance(shape, Box) and shape.height == BAR for shape in picture.shapes) == 2000
+
+
+def test_text_is_escaped_in_svg():
+    evil = "<script>alert('x')</script>\x1b&\u202e"
+    text = to_svg(Picture(10, 10, evil, (Words(0, 0, evil, 10, "#000000"),)))
+    assert "<script>" not in text and "\x1b" not in text and "\u202e" not in text
+    ElementTree.fromstring(text)

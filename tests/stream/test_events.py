@@ -1,0 +1,421 @@
+"""`on_event`: gaps, late records, calls made again and progress, told between records; what it raises loses nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from streamiter import (
+    Event,
+    GapAccepted,
+    GapFound,
+    InvalidOption,
+    KinesisStreams,
+    LateRecord,
+    Progress,
+    RecordsExpired,
+    Retry,
+    Stream,
+    StreamiterError,
+)
+from streamiter.testing import Simulator, pack
+from tests.stream.conftest import Open
+from tests.stream.helpers import assert_all_came, drain, drain_over_gaps, identities, take, until_raises, write
+
+
+class Told(list[Event]):
+    """What on_event was told, by kind."""
+
+    def of(self, *kinds: type[Event]) -> list[Event]:
+        return [event for event in self if isinstance(event, kinds)]
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def skewed(sim: Simulator) -> None:
+    """Two shards; what `put_late` then writes to S2 turns up after a record of S1 that sorts behind it is out."""
+    sim.shape("S1 ~ S2")
+    sim.put("S1", created=sim.clock.now())
+
+
+def put_late(sim: Simulator, count: int, seconds: float = 30) -> None:
+    began = sim.shard("S1").records[0].created
+    assert began is not None
+    for _ in range(count):
+        sim.put("S2", created=began - seconds)
+
+
+# -- gaps
+
+
+def test_a_gap_is_told_once_and_when_it_is_accepted(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1", rounds=6)
+    first = open_stream()
+    take(first, sim.clock, 2)
+    sim.trim("S1", before=5)
+    stream = open_stream(first.token, on_event=told.append)
+    for _ in range(3):
+        _, error = until_raises(RecordsExpired, stream, sim.clock)
+    assert told.of(GapFound, GapAccepted) == [
+        GapFound(sim.stream_arn, "S1", str(error.position), error.reason),
+    ]
+    stream.skip()
+    assert len(drain(stream, sim.clock)) == 1
+    assert told.of(GapFound, GapAccepted)[1:] == [
+        GapAccepted(sim.stream_arn, "S1", str(error.position), error.reason),
+    ]
+
+
+def test_on_gap_skip_tells_both(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=6)
+    first = open_stream()
+    take(first, sim.clock, 4)
+    sim.trim("S1", before=5)
+    sim.trim("S2", before=5)
+    stream = open_stream(first.token, on_gap="skip", on_event=told.append)
+    drain(stream, sim.clock)
+    assert [(type(event), event.shard_id) for event in told.of(GapFound, GapAccepted)] == [
+        (GapFound, "S1"),
+        (GapAccepted, "S1"),
+        (GapFound, "S2"),
+        (GapAccepted, "S2"),
+    ]
+
+
+def test_a_gap_met_again_after_move_to_is_told_again(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1", rounds=6)
+    stream = open_stream(on_event=told.append)
+    take(stream, sim.clock, 2)
+    token = stream.token
+    sim.trim("S1", before=5)
+    stream.move_to(token)
+    until_raises(RecordsExpired, stream, sim.clock)
+    stream.move_to(token)
+    until_raises(RecordsExpired, stream, sim.clock)
+    assert len(told.of(GapFound)) == 2
+
+
+# -- late records
+
+
+def test_a_late_record_is_told_before_it_comes_out_with_how_late_it_is(sim: Simulator, open_stream: Open, told: Told):
+    skewed(sim)
+    stream = open_stream(on_event=told.append)
+    drain(stream, sim.clock, quiet=10)
+    put_late(sim, 1, seconds=40)
+    seen: list[int] = []
+    records = []
+    while not records:
+        record = next(stream)
+        seen.append(len(told.of(LateRecord)))
+        if record is None:
+            sim.clock.advance(1)
+        else:
+            records.append(record)
+    (late,) = told.of(LateRecord)
+    assert seen[-1] == 1
+    assert (late.shard_id, late.sequence_number) == identities(records)[0]
+    assert records[0].late
+    assert late.seconds == pytest.approx(10 + 40, abs=2)  # ten of them went by before it was written
+
+
+@pytest.mark.parametrize("count", [1, 5, 700])
+def test_each_late_record_is_told_once(sim: Simulator, open_stream: Open, told: Told, count: int):
+    skewed(sim)
+    stream = open_stream(on_event=told.append)
+    drain(stream, sim.clock, quiet=10)
+    put_late(sim, count)
+    records = drain(stream, sim.clock, quiet=10)
+    late = [record for record in records if record.late]
+    assert len(late) == count
+    assert [(event.shard_id, event.sequence_number) for event in told.of(LateRecord)] == identities(late)
+
+
+def test_packed_records_are_late_one_by_one(open_stream: Open, told: Told):
+    with Simulator(table=None) as sim:
+        orders = sim.create_stream("orders", "S1 ~ S2")
+        orders.put("S1", b"1", key="a")
+        source = KinesisStreams("orders", client=sim.client("kinesis"))
+        with Stream(source, clock=sim.clock, on_event=told.append) as stream:
+            take(stream, sim.clock, 1)
+            orders.put("S2", pack([("a", b"2"), ("b", b"3")]), created=sim.clock.now() - 100)
+            records = take(stream, sim.clock, 2)
+        assert [record.late for record in records] == [True, True]
+        assert len(told.of(LateRecord)) == 2
+
+
+def test_without_lateness_late_is_only_counted(sim: Simulator, open_stream: Open, told: Told):
+    skewed(sim)
+    stream = open_stream(lateness=None, on_event=told.append)
+    drain(stream, sim.clock, quiet=10)
+    put_late(sim, 3)
+    drain(stream, sim.clock, quiet=10)
+    assert stream.stats.late == 3
+    assert not told.of(LateRecord)
+
+
+# -- calls that are made again
+
+
+def test_each_retry_is_told_with_shard_kind_tries_and_pause(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1")
+    sim.fault("GetRecords", "S1", kind="throttle", times=2)
+    sim.fault("DescribeStream", kind="500", times=1)
+    stream = open_stream(on_event=told.append)
+    drain(stream, sim.clock)
+    retries = told.of(Retry)
+    assert [(retry.shard_id, retry.kind, retry.tries) for retry in retries] == [
+        (None, "TransientError", 1),
+        ("S1", "Throttled", 1),
+        ("S1", "Throttled", 2),
+    ]
+    assert retries[2].pause_seconds == pytest.approx(2 * retries[1].pause_seconds)
+    assert stream.stats.retries == len(retries)
+    assert stream.stats.throttles == 2
+
+
+# -- progress
+
+
+def test_progress_comes_about_each_five_seconds_while_reading_goes_on(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1 ~ S2")
+    stream = open_stream(on_event=told.append)
+    for _ in range(20):
+        write(sim, "S1", "S2", rounds=1, every=0)
+        drain(stream, sim.clock, quiet=3)
+    progress = told.of(Progress)
+    passed = [b.time - a.time for a, b in zip(progress, progress[1:], strict=False)]
+    assert len(progress) >= 10
+    assert all(5 <= seconds <= 7 for seconds in passed)
+    assert all(b.before == a.stats for a, b in zip(progress, progress[1:], strict=False))
+    assert not any(getattr(progress[0].before, field.name) for field in dataclasses.fields(progress[0].before))
+
+
+def test_all_that_was_done_was_told_when_a_batch_job_ends(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1", rounds=7)
+    with open_stream(on_event=told.append) as stream:
+        for _ in stream.batches(3, until="caught_up"):
+            pass
+        assert told.of(Progress)[-1].stats == stream.stats
+    assert told.of(Progress)[-1].stats.records == 7
+
+
+def test_leaving_a_with_block_tells_what_was_not_told(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1", rounds=7)
+    with open_stream(on_event=told.append) as stream:
+        take(stream, sim.clock, 3)
+        assert not told.of(Progress)
+    assert [event.stats.records for event in told.of(Progress)] == [3]
+
+
+def test_leaving_a_with_block_by_ctrl_c_looks_at_nothing(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1", rounds=3)
+    with pytest.raises(KeyboardInterrupt), open_stream(on_event=told.append) as stream:  # noqa: PT012
+        take(stream, sim.clock, 1)
+        raise KeyboardInterrupt
+    assert not told
+
+
+def test_follow_ended_by_close_from_another_thread_tells_on_its_own(sim: Simulator, open_stream: Open):
+    sim.shape("S1")
+    write(sim, "S1", rounds=3)
+    threads = set()
+    stream = open_stream(on_event=lambda event: threads.add(threading.get_ident()))
+    records = stream.follow()
+    for _ in range(3):
+        next(records)
+    closer = threading.Thread(target=stream.close)
+    closer.start()
+    closer.join()
+    assert list(records) == []
+    assert threads == {threading.get_ident()}
+
+
+# -- what the callback does wrong
+
+
+class Bug(Exception):
+    pass
+
+
+def busy_day(sim: Simulator) -> None:
+    """Records, a throttle, a gap's cause and late records: something of each kind to tell."""
+    skewed(sim)
+    write(sim, "S1", rounds=5)
+    sim.fault("GetRecords", "S1", kind="throttle", times=2)
+
+
+@pytest.mark.parametrize("error", [Bug, ValueError, RecordsExpired("S1", 1, reason="not a real one")])
+def test_an_exception_in_it_is_logged_and_loses_nothing(sim: Simulator, open_stream: Open, caplog, error):
+    def on_event(event: Event) -> None:
+        raise error
+
+    busy_day(sim)
+    stream = open_stream(on_event=on_event)
+    records = drain(stream, sim.clock, quiet=10)
+    put_late(sim, 600)
+    records += drain(stream, sim.clock, quiet=10)
+    assert sorted(identities(records)) == sorted(identities(sim.history))
+    assert stream.stats.late == 600
+    lines = [line for line in caplog.records if line.levelno == logging.ERROR]
+    assert lines
+    assert {line.name for line in lines} == {"streamiter.stream"}
+    assert "on_event raised" in lines[0].getMessage()
+    assert lines[0].exc_info
+    assert not any(line.exc_info for line in lines[1:])  # one traceback is enough
+
+
+def interrupted_at_every_event(stream, clock) -> tuple[list, int]:
+    records, interrupts, since = [], 0, clock.monotonic()
+    while clock.monotonic() - since < 60:
+        try:
+            record = next(stream)
+        except KeyboardInterrupt:
+            interrupts += 1
+            continue
+        if record is None:
+            clock.advance(1)
+        else:
+            records.append(record)
+    return records, interrupts
+
+
+def test_ctrl_c_in_it_passes_through_and_loses_nothing(sim: Simulator, open_stream: Open, told: Told):
+    def on_event(event: Event) -> None:
+        told.append(event)
+        if is_pressed:
+            raise KeyboardInterrupt
+
+    is_pressed = True
+    busy_day(sim)
+    stream = open_stream(on_event=on_event)
+    records, interrupts = interrupted_at_every_event(stream, sim.clock)
+    put_late(sim, 40)
+    more, again = interrupted_at_every_event(stream, sim.clock)
+    assert sorted(identities(records + more)) == sorted(identities(sim.history))
+    assert interrupts + again == len(told)
+    assert len(told.of(LateRecord)) == 40
+    assert len(told.of(Retry)) == stream.stats.retries == 2
+    is_pressed = False  # leaving tells, too
+
+
+def test_ctrl_c_in_a_batch_leaves_the_token_before_it(sim: Simulator, open_stream: Open):
+    events: list[Event] = []
+
+    def on_event(event: Event) -> None:
+        events.append(event)
+        if len(events) == 1:
+            raise KeyboardInterrupt
+
+    sim.shape("S1")
+    write(sim, "S1", rounds=5)
+    sim.knobs.page_size = 2
+    sim.fault("GetRecords", "S1", kind="throttle", after=1, times=1)
+    stream = open_stream(on_event=on_event)
+    records = []
+    while len(records) < 5:
+        try:
+            for batch in stream.batches(100, until="caught_up"):
+                records += batch
+        except KeyboardInterrupt:
+            continue
+    assert events
+    assert_all_came(records, sim)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda stream: next(stream),
+        lambda stream: next(stream.follow()),
+        lambda stream: next(stream.batches(1)),
+        lambda stream: stream.move_to("latest"),
+        lambda stream: stream.skip(),
+        lambda stream: stream.to_arrow(),
+    ],
+    ids=["next", "follow", "batches", "move_to", "skip", "to_arrow"],
+)
+def test_it_may_not_turn_the_stream(sim: Simulator, open_stream: Open, turn: Callable):
+    refusals = []
+
+    def on_event(event: Event) -> None:
+        try:
+            turn(stream)
+        except StreamiterError as error:
+            refusals.append(str(error))
+
+    busy_day(sim)
+    stream: Stream = open_stream(on_event=on_event)
+    assert_all_came(drain(stream, sim.clock, quiet=20), sim)
+    assert refusals
+    assert all("on_event=" in refusal for refusal in refusals)
+
+
+def test_it_may_look_at_the_stream(sim: Simulator, open_stream: Open):
+    looks = []
+    busy_day(sim)
+    stream: Stream = open_stream(
+        on_event=lambda event: looks.append((stream.stats, stream.token, stream.ended, str(stream)))
+    )
+    assert_all_came(drain(stream, sim.clock, quiet=20), sim)
+    assert looks
+
+
+def test_events_are_told_one_at_a_time_whatever_it_calls(sim: Simulator, open_stream: Open, told: Told):
+    depths = [0]
+
+    def on_event(event: Event) -> None:
+        depths.append(depths[-1] + 1)
+        told.append(event)
+        stream.heartbeat()
+        depths.append(depths[-1] - 1)
+
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=3)
+    sim.fault("GetRecords", kind="throttle", times=6)
+    stream: Stream = open_stream(on_event=on_event)
+    assert_all_came(drain(stream, sim.clock, quiet=20), sim)
+    assert len(told.of(Retry)) == 6
+    assert max(depths) == 1
+
+
+def test_it_may_close_the_stream(sim: Simulator, open_stream: Open):
+    busy_day(sim)
+    stream: Stream = open_stream(on_event=lambda event: isinstance(event, Retry) and stream.close())
+    records = list(stream.follow())
+    again = open_stream(stream.token)
+    assert identities(records + drain(again, sim.clock)) == identities(sim.history)
+    with pytest.raises(StreamiterError, match="closed"):
+        next(stream)
+
+
+def test_what_is_no_function_is_refused(open_stream: Open):
+    with pytest.raises(InvalidOption, match="on_event="):
+        open_stream(on_event="print")
+
+
+def test_the_records_are_the_same_with_it_and_without(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S0 => {S1, S2}; S2 => S3")
+    for shard in ("S0", "S1", "S2", "S3"):
+        write(sim, shard, rounds=4)
+    sim.fault("GetRecords", kind="throttle", after=3, times=4)
+    one, _ = drain_over_gaps(open_stream(), sim.clock)
+    sim.fault("GetRecords", kind="throttle", after=3, times=4)
+    other, _ = drain_over_gaps(open_stream(on_event=told.append), sim.clock)
+    assert identities(one) == identities(other)
+    assert [record.order_key for record in one] == [record.order_key for record in other]
+    assert told.of(Retry)
