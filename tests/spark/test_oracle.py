@@ -14,7 +14,7 @@ from tests.spark.conftest import CREDENTIALS
 from tests.spark.random_worlds import RandomWorld
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2])
 def test_batches_micro_batches_and_restarts(reader, queries, sim, seed):
     world = RandomWorld(sim, seed)
     world.live()
