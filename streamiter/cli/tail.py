@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from streamiter.cli.command import Command, takes_stream
+from streamiter.cli.ending import MISUSED
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
 from streamiter.cli.moments import Moment, age
@@ -50,7 +51,9 @@ class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
             return parse_where(value)
         except WhereError as error:
             message, *shown = error.shown.splitlines()
-            raise click.ClickException("\n".join([f"--where: {message}", *shown])) from error
+            wrong = click.ClickException("\n".join([f"--where: {message}", *shown]))
+            wrong.exit_code = MISUSED
+            raise wrong from error
 
 
 @click.command("tail", cls=Command, examples=EXAMPLES)

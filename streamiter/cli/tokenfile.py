@@ -51,8 +51,12 @@ class TokenFile:
 def replace_file(path: Path, content: bytes) -> None:
     """Puts a file in place, whole or not at all: written beside, forced to disk, renamed."""
     beside = path.with_name(f".{path.name}.new")
+    with suppress(FileNotFoundError):
+        os.unlink(beside)  # a kill left it there; or somebody's link, which must not be followed
     try:
-        with open(beside, "wb") as file:
+        with open(beside, "xb") as file:
+            with suppress(OSError, AttributeError):
+                os.fchmod(file.fileno(), os.stat(path).st_mode & 0o777)  # who may read it stays as it is
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

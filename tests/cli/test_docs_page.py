@@ -53,7 +53,7 @@ def test_a_minute_of_top_is_drawn(pictures: ModuleType, tmp_path: Path, monkeypa
 
 
 def test_commands_in_other_blocks_parse():
-    blocks = re.findall(r"(?ms)^```bash\n(.*?)^```", PAGE)
+    blocks = re.findall(r"(?ms)^```bash[^\n]*\n(.*?)^```", PAGE)
     inline = re.findall(r"`(streamiter [^`]*)`", PAGE)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("streamiter ")]
     lines += [line for line in inline if "COMMAND" not in line]
