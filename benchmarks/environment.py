@@ -14,7 +14,7 @@ BLOOP = "bloop==3.1.*"
 PLACE = ROOT / ".venv-bloop"
 
 
-ASYNC_KINESIS = "async-kinesis==3.0.1"
+ASYNC_KINESIS = "async-kinesis[kpl]==3.0.1"
 ASYNC_KINESIS_PLACE = ROOT / ".venv-async-kinesis"
 
 

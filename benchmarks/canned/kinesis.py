@@ -6,7 +6,7 @@ import json
 import zlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from email.utils import formatdate
 from typing import Any
 
@@ -41,13 +41,14 @@ class KinesisService:
         request = json.loads(body)
         if kind == "GetRecords":
             return self._get_records(request)
-        answers: dict[str, Callable[[], Any]] = {
-            "DescribeStream": lambda: {"StreamDescription": {**self._stream(), "Shards": self._shards()}},
-            "DescribeStreamSummary": lambda: {"StreamDescriptionSummary": {**self._stream(), "OpenShardCount": 1}},
-            "ListShards": lambda: {"Shards": self._shards()},
-            "GetShardIterator": lambda: {"ShardIterator": f"{int(request['ShardId'].rpartition('-')[2])}|0"},
+        if kind == "GetShardIterator":
+            return _checked(json.dumps({"ShardIterator": f"{int(request['ShardId'].rpartition('-')[2])}|0"}).encode())
+        answers: dict[str, Any] = {
+            "DescribeStream": {"StreamDescription": {**self._stream(), "Shards": self._shards()}},
+            "DescribeStreamSummary": {"StreamDescriptionSummary": {**self._stream(), "OpenShardCount": 1}},
+            "ListShards": {"Shards": self._shards()},
         }
-        return _checked(json.dumps(answers[kind]()).encode())
+        return _checked(json.dumps(answers[kind]).encode())
 
     def control(self, body: bytes) -> bytes:
         """What the benchmark says to the service itself, as to the canned DynamoDB Streams."""

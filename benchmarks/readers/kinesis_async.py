@@ -1,4 +1,4 @@
-"""async-kinesis: `async for` over the canned stream. Runs in an environment of its own: standard library and async-kinesis."""
+"""async-kinesis: `async for` over the canned stream, in an environment of its own: standard library and async-kinesis."""
 
 from __future__ import annotations
 

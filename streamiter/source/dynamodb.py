@@ -37,6 +37,7 @@ class DynamoDBStreams:
     iterator_us = 15 * 60 * SECOND_US
     page_limit = 1000
     listings_per_second = 10.0
+    record_type = ChangeRecord
 
     def __init__(
         self,

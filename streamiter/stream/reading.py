@@ -336,10 +336,9 @@ class Reading:
         """The record that comes next, without taking it."""
         return self.merge.peek()
 
-    def behind_us(self, record: Record) -> int:
-        """How far a late record's order time is below the greatest one that is out."""
-        high = self.merge.high
-        return 0 if high is None else max(0, high[0] - record.order_us)
+    def age_us(self, record: Record) -> int:
+        """How long ago the record's order time is, by the service's clock."""
+        return 0 if self.service_us is None else max(0, self.service_us - record.order_us)
 
     def pop(self) -> Record | None:
         """The record that comes next, None while it must wait."""

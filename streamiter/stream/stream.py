@@ -16,7 +16,7 @@ from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, Strea
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane
 from streamiter.position import Place
-from streamiter.record import ChangeRecord, Record
+from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.source.locate import locate
 from streamiter.stream import options
@@ -200,7 +200,7 @@ class Stream:
         stop_before, passed_before = self._stop, set(self._passed_over)
         try:
             records = [record for batch in self._batches(1 << 30, until) for record in batch]
-            return records_to_table(records, self._source.name, getattr(self._source, "record_type", ChangeRecord))
+            return records_to_table(records, self._source.name, getattr(self._source, "record_type", Record))
         except BaseException:
             stop = self._stop
             self._restart(before)
@@ -304,7 +304,8 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        self._tell_last_progress()
+        if error is None or isinstance(error, Exception):  # after Ctrl-C the state may be anything
+            self._tell_last_progress()
 
     # -- inside
 
@@ -398,7 +399,7 @@ class Stream:
         reading = self._driver.reading
         record = reading.peek()
         if record is not None and record.late:
-            listener.late(record, reading.behind_us(record) / SECOND_US)
+            listener.late(record, reading.age_us(record) / SECOND_US)
         return True
 
     def _tell_last_progress(self) -> None:

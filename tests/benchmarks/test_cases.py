@@ -16,7 +16,8 @@ from benchmarks.measure import Comparison, Reading, Scale, check_same
 from benchmarks.results import Report, Result, Row, load
 from benchmarks.sides import Outcome, Side, side
 
-WITHOUT_BLOOP = {"images", "to_arrow", "memory", "lanes", "growth", "server"}
+WITHOUT_BLOOP = {"images", "to_arrow", "memory", "lanes", "growth", "server", "kinesis_reshard"}
+BESIDE_ASYNC_KINESIS = {"kinesis"}
 SMOKE = Scale(1, is_smoke=True)
 
 
@@ -60,7 +61,22 @@ def test_case(case):
     check_smoke(case)
 
 
-@pytest.mark.parametrize("case", sorted(CASES.keys() - WITHOUT_BLOOP - ASKED_FOR))
+@pytest.mark.parametrize("case", sorted(BESIDE_ASYNC_KINESIS))
+def test_case_beside_async_kinesis(case):
+    try:
+        environment.async_kinesis_python()
+    except subprocess.CalledProcessError:
+        pytest.skip("async-kinesis could not be installed: is there a network?")
+    assert "async-kinesis" in check_smoke(case).versions
+
+
+def test_a_reshard_under_load_loses_and_repeats_nothing():
+    told = check_smoke("kinesis_reshard")
+    assert told.measured["wrong"] == 0
+    assert [row.median for row in told.rows] == [1, 1]
+
+
+@pytest.mark.parametrize("case", sorted(CASES.keys() - WITHOUT_BLOOP - BESIDE_ASYNC_KINESIS - ASKED_FOR))
 def test_case_beside_bloop(case, bloop):
     assert "bloop" in check_smoke(case).versions
 
