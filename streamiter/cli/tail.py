@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from streamiter.cli.command import Command, takes_stream
-from streamiter.cli.ending import MISUSED
+from streamiter.cli.ending import Mistyped
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
 from streamiter.cli.moments import Moment, age
@@ -51,9 +51,7 @@ class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
             return parse_where(value)
         except WhereError as error:
             message, *shown = error.shown.splitlines()
-            wrong = click.ClickException("\n".join([f"--where: {message}", *shown]))
-            wrong.exit_code = MISUSED
-            raise wrong from error
+            raise Mistyped("\n".join([f"--where: {message}", *shown])) from error
 
 
 @click.command("tail", cls=Command, examples=EXAMPLES)
