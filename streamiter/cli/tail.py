@@ -83,7 +83,7 @@ def command(place: Place, start: Any, token_file: str | None, **options: Any) ->
     perhaps some lines once more, none is left out.
     """
     prepare_output()
-    kept = TokenFile(token_file) if token_file else None
+    kept = TokenFile(token_file) if token_file is not None else None
     Tail(place, kept, **options).run(start)
 
 

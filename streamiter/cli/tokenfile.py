@@ -16,6 +16,8 @@ class TokenFile:
     """Where a reader keeps its place between runs."""
 
     def __init__(self, path: str | Path) -> None:
+        if not str(path):
+            raise click.ClickException("the token file has an empty name: is a variable of your shell not set?")
         self.path = Path(os.path.realpath(path))  # a link stays one: what it leads to is replaced
         self.shown = str(path)
 

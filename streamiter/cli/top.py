@@ -54,7 +54,7 @@ def command(
     terminal, it prints a line every five seconds.
     """
     prepare_output()
-    token = TokenFile(token_file).load() if token_file else None
+    token = TokenFile(token_file).load() if token_file is not None else None
     console = Console(file=sys.stdout, highlight=False)
     is_live = console.is_terminal and not as_json
     top = Top(

@@ -213,6 +213,8 @@ def test_a_token_file_that_is_none_is_told_and_left_alone(users: Simulator, invo
         done = invoke(*ALL, "--token-file", tmp_path / "token")
         assert done.exit_code == 1 and words in done.stderr and len(done.stderr.splitlines()) == 1
         assert (tmp_path / "token").read_text() == content
+    done = invoke(*ALL, "--token-file", "")
+    assert done.exit_code == 1 and "has an empty name" in done.stderr
     done = invoke(*ALL, "--token-file", tmp_path / "no folder" / "token")
     assert done.exit_code == 1 and "cannot be written: No such file or directory" in done.stderr
     assert done.stdout == "", "told before anything is printed"
