@@ -22,6 +22,7 @@ from streamiter.cli.tokenfile import TokenFile
 from streamiter.cli.values import to_json, unreadable_json
 from streamiter.cli.where import Test, WhereError, parse_where
 from streamiter.clock import SECOND_US
+from streamiter.demo.screen import printable
 from streamiter.record import Record
 from streamiter.stream import Stream
 
@@ -216,9 +217,10 @@ class Tail:
         return f"waiting, the last change was {age((self._meter.now_us() - self._last.created_us) / 1e6)} ago"
 
     def _notice(self, message: str) -> None:
-        self._journal.flush()
-        self._status.clear()
-        click.echo(f"streamiter: {message}", err=True)
+        # Nothing is printed and no token taken here: who speaks may have a record in hand that is not printed yet.
+        self._status.hide()
+        click.echo(f"streamiter: {printable(message)}", err=True)
+        self._status.show()
 
 
 def _json_lines(record: Record) -> str:
