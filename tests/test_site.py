@@ -56,7 +56,7 @@ def test_a_field_is_told_with_the_comment_beside_or_above_it(hooks):
     rows = "\n".join(hooks._fields("Stats"))
     assert "| `pages` | `int` | pages of records fetched, empty ones included |" in rows
     assert re.search(r"\| `lag` \| `dict\[str, float\]` \| Seconds between .* 0 at its tip\. \|", rows)
-    assert rows.count("\n") == 14 + 1
+    assert rows.count("\n") == 15 + 1
 
 
 def test_a_page_that_fetches_from_elsewhere_is_refused(hooks):
