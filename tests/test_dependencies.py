@@ -49,8 +49,7 @@ def test_a_dependency_has_a_row_with_everything_that_is_asked(name):
         assert all(cells[:-1]), row
 
 
-# Spark's own tests bring what it needs.
-@pytest.mark.parametrize("name", sorted({*CORE, *OPTIONAL} - {name_of(one) for one in EXTRAS["spark"]} | {"pyarrow"}))
+@pytest.mark.parametrize("name", [*CORE, *OPTIONAL])
 def test_a_dependency_is_used(name):
     assert IMPORTED_AS.get(name, name) in imports()
 

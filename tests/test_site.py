@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import re
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
@@ -47,6 +49,13 @@ def test_what_testing_offers_is_in_the_reference():
     }
 
 
+def test_what_spark_offers_is_in_the_reference():
+    tree = ast.parse((DOCS.parent / "streamiter/spark/__init__.py").read_text("utf-8"))  # importing it takes a pyspark
+    froms = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != "streamiter.errors"]
+    offered = {alias.name for node in froms for alias in node.names}
+    assert offered == {name.removeprefix("streamiter.spark.") for name in SHOWN if name.startswith("streamiter.spark.")}
+
+
 def test_every_option_of_a_stream_is_explained():
     told = re.findall(r"^\| `(\w+)` \|", REFERENCE["stream.md"], re.MULTILINE)
     assert told == list(inspect.signature(Stream).parameters)
@@ -56,7 +65,7 @@ def test_a_field_is_told_with_the_comment_beside_or_above_it(hooks):
     rows = "\n".join(hooks._fields("Stats"))
     assert "| `pages` | `int` | pages of records fetched, empty ones included |" in rows
     assert re.search(r"\| `lag` \| `dict\[str, float\]` \| Seconds between .* 0 at its tip\. \|", rows)
-    assert rows.count("\n") == 15 + 1
+    assert rows.count("\n") == len(fields(streamiter.Stats)) + 1
 
 
 def test_a_page_that_fetches_from_elsewhere_is_refused(hooks):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from streamiter.cli.shapes import Area, Box, Picture, Point, Shape, Stroke, Words
-from streamiter.cli.standing import Standing
+from streamiter.cli.standing import Standing, title_of
 from streamiter.cli.survey import BIN_US, Survey
 from streamiter.cli.tree import state_of
 from streamiter.clock import SECOND_US
@@ -71,10 +71,11 @@ def draw_chart(
     scale = Scale(max(begin_us, since_us or begin_us), survey.service_us)
     rows = max((bar.row for bar in bars), default=0) + 1
     height = TOP + rows * ROW + BOTTOM
+    greatest, width_us = _greatest(survey), _column_us(survey)
     shapes: list[Shape] = [
         *_title(survey, bars),
         *_grid(scale, rows),
-        *(shape for bar in bars for shape in _bar(survey, bar, names, scale, _greatest(survey))),
+        *(shape for bar in bars for shape in _bar(survey, bar, names, scale, greatest, width_us)),
         *_forks(survey.lineage, bars, scale),
     ]
     if standings is not None:
@@ -150,11 +151,10 @@ def _ends(survey: Survey) -> dict[str, int]:
 def _title(survey: Survey, bars: Sequence[Bar]) -> list[Shape]:
     open_shards = sum(bar.is_open for bar in bars)
     records = "" if survey.counts is None else f"{survey.counts.records:,} records, "
-    table = survey.stream.partition(":table/")[2].partition("/")[0] or survey.stream
     now = datetime.fromtimestamp(survey.service_us // SECOND_US, UTC)
     what = f"{records}{len(bars)} shards, {open_shards} open; seen {now:%Y-%m-%d %H:%M:%S} UTC"
     return [
-        Words(LEFT, 30, f"{table}: its stream's shards over time", 17, INK, is_bold=True),
+        Words(LEFT, 30, f"{title_of(survey.stream)}: its stream's shards over time", 17, INK, is_bold=True),
         Words(LEFT, 50, what, 12, QUIET),
     ]
 
@@ -206,7 +206,9 @@ def _curve(start: Point, end: Point) -> tuple[Point, ...]:
     return tuple(points)
 
 
-def _bar(survey: Survey, bar: Bar, names: dict[str, str], scale: Scale, greatest: int) -> Iterator[Shape]:
+def _bar(
+    survey: Survey, bar: Bar, names: dict[str, str], scale: Scale, greatest: int, width_us: int
+) -> Iterator[Shape]:
     pale, strong = COLOURS[bar.colour % len(COLOURS)]
     left, right = scale.x(bar.begin_us), scale.x(bar.end_us)
     top = _middle(bar.row) - BAR / 2
@@ -214,7 +216,7 @@ def _bar(survey: Survey, bar: Bar, names: dict[str, str], scale: Scale, greatest
     yield Box(left, top, right - left, BAR, pale, 3)
     if bar.is_open:
         yield Area(((right, top), (right + ARROW, top + BAR / 2), (right, top + BAR)), pale)
-    yield from _density(survey, bar, scale, greatest, strong)
+    yield from _density(survey, bar, scale, greatest, width_us, strong)
     if bar.is_open or right - left > 46:
         yield Words(left + 1, top - 5, names[bar.shard_id], 11, strong, is_bold=True)
     if bar.is_open:
@@ -225,34 +227,33 @@ def _bar(survey: Survey, bar: Bar, names: dict[str, str], scale: Scale, greatest
 
 def _greatest(survey: Survey) -> int:
     """The most records that one column of the picture has."""
-    return max((max(_columns(survey, shard_id).values(), default=0) for shard_id in survey.found), default=0)
+    width_us = _column_us(survey)
+    return max((max(_columns(survey, shard_id, width_us).values(), default=0) for shard_id in survey.found), default=0)
 
 
-def _columns(survey: Survey, shard_id: str, scale: Scale | None = None) -> dict[int, int]:
-    """How many records fall into each column; columns are as wide as they have to be to be seen."""
-    if survey.counts is None:
-        return {}
-    span_us = _column_us(survey) if scale is None else max(BIN_US, (scale.end_us - scale.begin_us) // 240)
+def _columns(survey: Survey, shard_id: str, width_us: int) -> dict[int, int]:
+    """How many records fall into each column."""
     columns: dict[int, int] = {}
-    for number, count in survey.counts.by_bin.get(shard_id, {}).items():
-        column = number * BIN_US // span_us
-        columns[column] = columns.get(column, 0) + count
+    if survey.counts is not None:
+        for number, count in survey.counts.by_bin.get(shard_id, {}).items():
+            column = number * BIN_US // width_us
+            columns[column] = columns.get(column, 0) + count
     return columns
 
 
 def _column_us(survey: Survey) -> int:
-    assert survey.counts is not None
-    times = [number for bins in survey.counts.by_bin.values() for number in bins]
-    return max(BIN_US, (max(times) - min(times)) * BIN_US // 240) if times else BIN_US
+    """How long a column is: as long as it has to be to be seen, and a whole number of bins."""
+    bins = {} if survey.counts is None else survey.counts.by_bin
+    times = [number for numbers in bins.values() for number in numbers]
+    return BIN_US * max(1, -(-(max(times) - min(times)) // 240)) if times else BIN_US
 
 
-def _density(survey: Survey, bar: Bar, scale: Scale, greatest: int, colour: str) -> Iterator[Shape]:
+def _density(survey: Survey, bar: Bar, scale: Scale, greatest: int, width_us: int, colour: str) -> Iterator[Shape]:
     if survey.counts is None or not greatest:
         return
-    width_us = _column_us(survey)
     bottom = _middle(bar.row) + BAR / 2
     end = scale.x(bar.end_us) - (0.0 if bar.is_open else GAP)
-    for column, count in sorted(_columns(survey, bar.shard_id).items()):
+    for column, count in sorted(_columns(survey, bar.shard_id, width_us).items()):
         left, right = scale.x(column * width_us), scale.x((column + 1) * width_us)
         if (column + 1) * width_us < scale.begin_us:
             continue
@@ -273,9 +274,9 @@ def _token_line(
         left = _token_place([bar for bar in bars if bar.row == row], standings, scale)
         points += [(left, TOP + row * ROW + 9), (left, TOP + (row + 1) * ROW + (9 if row + 1 < rows else 0))]
     yield Stroke(tuple(points), TOKEN, 2, is_dashed=True)
-    yield Words(
-        points[0][0], TOP - 10 if points[0][0] < WIDTH - RIGHT - 60 else TOP - 24, name, 11, TOKEN, "middle", True
-    )
+    left = points[0][0]
+    top = TOP - 10 if left < WIDTH - RIGHT - 60 else TOP - 24  # "now" stands at the right
+    yield Words(left, top, name, 11, TOKEN, "start" if left < LEFT + 60 else "middle", is_bold=True)
 
 
 def _token_place(bars: Sequence[Bar], standings: dict[str, Standing], scale: Scale) -> float:

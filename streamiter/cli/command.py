@@ -13,7 +13,7 @@ from streamiter.cli.setting import Place, setting
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-URL_HELP = "URL is dynamodb://TABLE, a table's name, or the ARN of a table or of a stream."
+URL_HELP = "URL is dynamodb://TABLE, kinesis://STREAM, a table's name, or the ARN of a table or of a stream."
 
 
 class Command(click.Command):

@@ -12,10 +12,10 @@ from streamiter.cli.ending import Unwell
 from streamiter.cli.examination import Examination, default_region
 from streamiter.cli.findings import finding_lines, verdict
 from streamiter.cli.paint import Span, columns, painter_for, prepare_output
-from streamiter.cli.policy import least_policy, table_arn_of
+from streamiter.cli.policy import kinesis_arn_of, kinesis_policy, least_policy, table_arn_of
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.tokenfile import TokenFile
-from streamiter.source import DynamoDBStreams, Source
+from streamiter.source import DynamoDBStreams, KinesisStreams, Source
 
 EXAMPLES = (
     "streamiter doctor users",
@@ -71,8 +71,11 @@ def _tell(examination: Examination, source: Source, place: Place) -> None:
 
 
 def _policy(source: Source, place: Place) -> dict[str, object]:
-    if not isinstance(source, DynamoDBStreams):
-        raise click.ClickException("the policy is known for DynamoDB streams only")
     known = place.url.rpartition("://")[2].partition("?")[0]
-    arn = table_arn_of(known if known.startswith("arn:") else source.table, place.region or default_region())
+    region = place.region or default_region()
+    if isinstance(source, KinesisStreams):
+        return kinesis_policy(kinesis_arn_of(known, region))
+    if not isinstance(source, DynamoDBStreams):
+        raise click.ClickException("the policy is known for DynamoDB and Kinesis only")
+    arn = table_arn_of(known if known.startswith("arn:") else source.table, region)
     return least_policy(arn, by_stream_arn=source.is_by_arn)

@@ -86,6 +86,9 @@ def stop_on_signals() -> None:
 def _tell(error: Exception) -> int:
     if isinstance(error, Unwell):
         return WRONG
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return MISUSED
     if isinstance(error, click.UsageError):
         context = error.ctx
         name = context.command_path if context is not None else "streamiter"

@@ -25,7 +25,7 @@ from streamiter.errors import (
 )
 from streamiter.lineage import Lineage
 from streamiter.position import AtTime, Horizon
-from streamiter.source import DynamoDBStreams, Source
+from streamiter.source import DynamoDBStreams, KinesisStreams, Source
 from streamiter.source.aws import our_words
 from streamiter.stream.position import parse_position
 from streamiter.token import Token
@@ -64,22 +64,19 @@ class Examination:
 
     def run(self) -> None:
         """Everything."""
-        if isinstance(self._source, DynamoDBStreams) and self._source.session is not None:
-            self._try("credentials", lambda: self._credentials(self._dynamodb))
-            self._try("region", lambda: self._region(self._dynamodb))
-            self._try("stream", lambda: self._table(self._dynamodb))
+        source = self._source
+        if isinstance(source, DynamoDBStreams | KinesisStreams) and source.session is not None:
+            self._try("credentials", lambda: self._credentials(source))
+            self._try("region", lambda: self._region(source))
+        if isinstance(source, DynamoDBStreams) and source.session is not None:
+            self._try("stream", lambda: self._table(source))
         else:
-            self._try("stream", self._name)
+            self._try("stream", lambda: self._add("good", "stream", source.name.partition("@")[0]))
         self._try("shards", self._shards)
         self._try("clock", self._clocks)
         self._try("records", self._records)
         if self._token is not None:
             self._try("token", self._place)
-
-    @property
-    def _dynamodb(self) -> DynamoDBStreams:
-        assert isinstance(self._source, DynamoDBStreams)
-        return self._source
 
     @property
     def is_well(self) -> bool:
@@ -119,7 +116,7 @@ class Examination:
 
     # -- one after the other
 
-    def _credentials(self, source: DynamoDBStreams) -> None:
+    def _credentials(self, source: DynamoDBStreams | KinesisStreams) -> None:
         with our_words("sts:GetCallerIdentity", "credentials"):
             credentials = source.session.get_credentials()
             if credentials is None:
@@ -132,9 +129,9 @@ class Examination:
         where = _METHODS.get(credentials.method, credentials.method)
         self._add("good", "credentials", f"{shown}, from {where}{self._caller(source)}")
 
-    def _caller(self, source: DynamoDBStreams) -> str:
+    def _caller(self, source: DynamoDBStreams | KinesisStreams) -> str:
         """Who the credentials belong to; asked of AWS alone, an emulator knows nobody."""
-        client = source.make_client("dynamodbstreams")
+        client = source.make_client(_service_of(source))
         if "amazonaws." not in client.meta.endpoint_url:
             return ""
         try:
@@ -143,8 +140,8 @@ class Examination:
         except (boto.BotoCoreError, boto.ClientError):
             return ""  # what is wrong with them shows with the first call that counts
 
-    def _region(self, source: DynamoDBStreams) -> None:
-        client = source.make_client("dynamodbstreams")
+    def _region(self, source: DynamoDBStreams | KinesisStreams) -> None:
+        client = source.make_client(_service_of(source))
         self._add("good", "region", f"{client.meta.region_name}, {client.meta.endpoint_url}")
 
     def _table(self, source: DynamoDBStreams) -> None:
@@ -180,9 +177,6 @@ class Examination:
                 "note", "view type", f"{view}: {_VIEWS.get(view, 'not both images')}",
                 f"only a new stream can carry more: disable it, then enable it with StreamViewType={FULL_VIEW}",
             )  # fmt: skip
-
-    def _name(self) -> None:
-        self._add("good", "stream", self._source.name)
 
     def _shards(self) -> None:
         self._lineage, self._service_us, _ = list_shards(self._source, self._clock)
@@ -280,6 +274,10 @@ def look_at_token(source: Source, clock: Clock, token: Token, lineage: Lineage, 
     is_short = left < source.retention_us / SECOND_US / 6
     told = f"{age(oldest)} behind; what comes next is held for {age(left)} more" if oldest else "at the tip"
     return Finding("note" if is_short else "good", "token", told, "read on soon" if is_short else "")
+
+
+def _service_of(source: DynamoDBStreams | KinesisStreams) -> str:
+    return "kinesis" if isinstance(source, KinesisStreams) else "dynamodbstreams"
 
 
 _METHODS = {

@@ -68,7 +68,8 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
     finally:
         target.close()
     state = target.state
-    click.echo(f"{export.written:,} records written; {folder} holds {state.records:,} in {state.parts} parts")
+    parts = f"{state.parts} part{'' if state.parts == 1 else 's'}"
+    click.echo(f"{export.written:,} records written; {folder} holds {state.records:,} in {parts}")
 
 
 class Export:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import arrow
 import click
@@ -59,7 +58,7 @@ def _seconds(words: str) -> float | None:
     return total
 
 
-class Moment(click.ParamType[Any]):
+class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
     """An option that takes a moment, or one of a few words."""
 
     name = "when"

@@ -7,10 +7,11 @@ from typing import Any
 
 from streamiter.cli.shapes import Area, Box, Picture, Shape, Stroke
 from streamiter.demo.screen import printable
-from streamiter.errors import MissingExtra
+from streamiter.errors import InvalidOption, MissingExtra
 
 SCALE = 2  # pixels for each unit: sharp on screens of today
 FINE = 2  # drawn so many times larger, then made smaller: smooth edges
+MOST_PIXELS = 120_000_000  # three bytes each
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _DASH, _GAP = 5.0, 4.0
 
@@ -23,15 +24,26 @@ def to_png(picture: Picture) -> bytes:
         raise MissingExtra("pillow", "png") from error
     if not features.check("freetype2"):
         raise MissingExtra("pillow with FreeType", "png")
-    zoom = SCALE * FINE
+    scale, fine = _sizes(picture)
+    zoom = scale * fine
     image = Image.new("RGB", (round(picture.width * zoom), round(picture.height * zoom)), "#ffffff")
     draw = ImageDraw.Draw(image)
     for shape in picture.shapes:
         _draw(draw, shape, zoom)
-    image = image.resize((round(picture.width * SCALE), round(picture.height * SCALE)), Image.Resampling.LANCZOS)
+    if fine > 1:
+        size = round(picture.width * scale), round(picture.height * scale)
+        image = image.resize(size, Image.Resampling.LANCZOS)
     out = BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()
+
+
+def _sizes(picture: Picture) -> tuple[int, int]:
+    """SCALE and FINE, less where hundreds of rows would take gigabytes."""
+    for scale, fine in ((SCALE, FINE), (SCALE, 1), (1, 1)):
+        if picture.width * picture.height * (scale * fine) ** 2 <= MOST_PIXELS:
+            return scale, fine
+    raise InvalidOption("so many shards are too much for a PNG: draw fewer (--since), or an SVG (--svg)")
 
 
 def _draw(draw: Any, shape: Shape, zoom: int) -> None:

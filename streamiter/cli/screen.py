@@ -10,7 +10,7 @@ from rich.text import Text
 
 from streamiter.cli.board import Family, Row, View
 from streamiter.cli.moments import age
-from streamiter.cli.standing import short_names
+from streamiter.cli.standing import short_names, title_of
 from streamiter.cli.status import short_rate, short_time
 from streamiter.demo.screen import printable
 
@@ -46,10 +46,9 @@ def curve(counts: tuple[int, ...], cells: int) -> str:
 
 
 def _head(view: View, width: int) -> Text:
-    table = view.stream.partition(":table/")[2].partition("/")[0] or view.stream
     moment = datetime.fromtimestamp(int(view.now), UTC)
     right = f"{moment:%H:%M:%S} UTC   up {short_time(view.up_seconds)}"
-    left = printable(table)[: max(8, width - len(right) - 2)]
+    left = printable(title_of(view.stream))[: max(8, width - len(right) - 2)]
     return Text.assemble((left, "bold"), " " * (width - len(left) - len(right)), (right, "dim"))
 
 

@@ -43,6 +43,15 @@ def _standing(shard_id: str, lanes: dict[str, TokenLane], passed: set[str], toke
     return Standing("unread")
 
 
+def title_of(stream: str) -> str:
+    """What a person calls a stream: its table, or, in Kinesis, its own name."""
+    arn = stream.partition("@")[0]
+    for place in (":table/", ":stream/"):
+        if place in arn:
+            return arn.partition(place)[2].partition("/")[0]
+    return arn
+
+
 def short_names(shard_ids: list[str]) -> dict[str, str]:
     """Names that a person can tell apart: the end of an id that the service made, where that is enough."""
     ends = {shard_id: _end(shard_id) for shard_id in shard_ids}

@@ -68,6 +68,8 @@ class Meter:
             self._first_us = order_us if self._first_us is None else self._first_us
             self._last_us = order_us
         now = self._clock.monotonic()
+        if self._samples and now - self._samples[-1][0] < REDRAW_SECONDS:
+            return
         self._samples.append((now, self.records))
         while len(self._samples) > 2 and now - self._samples[0][0] > RATE_SECONDS:
             self._samples.popleft()

@@ -38,7 +38,7 @@ AT_TIP_SECONDS = 10  # what is no older counts as new: a busy stream is always s
 HELD_SECONDS = 5  # records always wait a second or two for other shards: only beyond this is it worth a word
 
 
-class Where(click.ParamType[Any]):
+class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
     """The option's text as a test."""
 
     name = "expression"

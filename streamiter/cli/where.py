@@ -1,4 +1,4 @@
-"""Where: the small language of `--where`, which picks records by event, key and images. Nothing is ever evaluated as code.
+"""Where: the small language of `--where`, which picks records by event, key and images; nothing is ever evaluated as code.
 
 event = MODIFY and key = A1234            key: any part of the row's key
 event in (INSERT, REMOVE)                 key.NAME, new.NAME, old.NAME, shard, late

@@ -44,6 +44,7 @@ INSTRUMENTS = (
     _counter("records", "{record}", "records", "Records returned"),
     _counter("records.late", "{record}", "late", "Records returned below one that was out already"),
     _counter("records.skipped", "{record}", "poison", "Records that the model refused and that were skipped"),
+    _counter("records.dropped", "{record}", "duplicates", "Duplicates dropped, where the source was told to"),
     _counter("pages", "{page}", "pages", "Pages of records fetched, empty ones included"),
     _counter("retries", "{call}", "retries", "Calls that failed and were made again"),
     _counter("throttles", "{call}", "throttles", "Calls that were refused because the service was asked too often"),

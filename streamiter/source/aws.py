@@ -112,7 +112,9 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
         ) from error
     except (boto.ProfileNotFound, boto.ConfigParseError, boto.ConfigNotFound) as error:
         raise CredentialsMissing(f"{where}: {error}; name another AWS_PROFILE, or pass session= or client=") from error
-    except (boto.NoRegionError, boto.TokenRetrievalError) as error:
+    except (boto.TokenRetrievalError, boto.SSOError) as error:
+        raise CredentialsMissing(f"{where}: {error}; log in again: aws sso login") from error
+    except boto.NoRegionError as error:
         raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_DEFAULT_REGION") from error
     except boto.ParamValidationError as error:
         if at_time:

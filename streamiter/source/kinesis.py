@@ -109,6 +109,15 @@ class KinesisStreams:
         return self._name
 
     @property
+    def session(self) -> Any:
+        """The boto3 session that clients are made from; None where a client was passed in."""
+        return self._clients.session
+
+    def make_client(self, service: str) -> Any:
+        """A boto3 client, reached as this one is; it is closed with the source."""
+        return self._clients.make(service, attempts=6)
+
+    @property
     def retention_us(self) -> int:
         """How long the stream holds records, as its description last said."""
         return self._retention_us

@@ -51,7 +51,7 @@ def parse_options(format_name: str, subjects: tuple[str, ...], told: Mapping[str
     for name, (written, _) in by_name.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            meant = f"; did you mean {known[near[0]]}?" if near else ""
+            meant = f"; did you mean {known[near[0]]}?" if near else "."
             names = ", ".join(known.values())
             raise InvalidOption(f"{format_name} knows no option {written!r}{meant} It knows: {names}")
     named = [name for name in subjects if name.lower() in by_name]

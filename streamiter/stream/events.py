@@ -38,7 +38,9 @@ class LateRecord(Event):
 
     shard_id: str
     sequence_number: str
-    seconds: float  # how far it is behind, in order time: a `lateness` greater by this would have kept it in order
+    # How long after its order time it came, by the service's clock: a `lateness` above this would have kept it in order,
+    # if its shard was listed in time.
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class Listener:
         self._is_telling = False
         self._has_raised = False
         self._told_gap: tuple[str, str, str] | None = None  # what was told last: the same gap is met at every next
-        self._told_late: tuple[str, str] | None = None
+        self._told_late: Record | None = None
 
     @property
     def listens(self) -> bool:
@@ -100,10 +100,11 @@ class Listener:
 
     def late(self, record: Record, seconds: float) -> None:
         """The record comes out next, and is late: told once, also where it is put back and comes again."""
-        identity = record.shard_id, record.sequence_number
-        if self._told_late != identity:
-            self._told_late = identity
-            logger.info("late: record %s of shard %s, by %.0f s", record.sequence_number, record.shard_id, seconds)
+        if self._told_late is not record:  # not by its number: packed records share theirs
+            self._told_late = record
+            logger.info(
+                "late: record %s of shard %s, %.0f s after its time", record.sequence_number, record.shard_id, seconds
+            )
             self.note(LateRecord, record.shard_id, record.sequence_number, seconds)
             self.tell()
 
@@ -130,6 +131,7 @@ class Listener:
 
     def last_progress(self, stats: Stats, now_us: int) -> None:
         """Reading ended: what was not told yet."""
+        self.tell()
         if self._on_event is not None and not self._is_telling and stats != self._before:
             self.progress(stats, now_us)
 

@@ -148,6 +148,7 @@ class Reading:
         only now does the service's clock tell whether that hid a gap. `children`: all that follow it, where its end tells.
         """
         self._see_time(service_us)
+        self.schedule.rest(shard_id, now_us + rest_us)
         if shard_id in self._probes:
             return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
@@ -159,7 +160,7 @@ class Reading:
             lane.discard()
         else:
             self.merge.update(lane)
-        self.schedule.answered(lane, now_us, rest_us)
+        self.schedule.answered(lane, now_us)
         if ended:
             self.see(children)
             self._ended(lane, now_us)
@@ -336,10 +337,9 @@ class Reading:
         """The record that comes next, without taking it."""
         return self.merge.peek()
 
-    def behind_us(self, record: Record) -> int:
-        """How far a late record's order time is below the greatest one that is out."""
-        high = self.merge.high
-        return 0 if high is None else max(0, high[0] - record.order_us)
+    def age_us(self, record: Record) -> int:
+        """How long ago the record's order time is, by the service's clock."""
+        return 0 if self.service_us is None else max(0, self.service_us - record.order_us)
 
     def pop(self) -> Record | None:
         """The record that comes next, None while it must wait."""

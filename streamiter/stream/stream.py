@@ -304,7 +304,8 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        self._tell_last_progress()
+        if error is None or isinstance(error, Exception):  # after Ctrl-C the state may be anything
+            self._tell_last_progress()
 
     # -- inside
 
@@ -398,7 +399,7 @@ class Stream:
         reading = self._driver.reading
         record = reading.peek()
         if record is not None and record.late:
-            listener.late(record, reading.behind_us(record) / SECOND_US)
+            listener.late(record, reading.age_us(record) / SECOND_US)
         return True
 
     def _tell_last_progress(self) -> None:

@@ -315,6 +315,28 @@ def test_an_empty_stream_has_a_picture_too():
     assert Image.open(io.BytesIO(to_png(picture))).size[0] == 2 * WIDTH
 
 
+def test_hundreds_of_shards_take_no_gigabytes(monkeypatch):
+    from streamiter import InvalidOption
+    from streamiter.cli import png
+
+    small = Picture(100, 50, "small", (Box(0, 0, 100, 50, "#ff0000"),))
+    sizes = []
+    for most in (100 * 50 * 16, 100 * 50 * 4, 100 * 50):
+        monkeypatch.setattr(png, "MOST_PIXELS", most)
+        sizes.append(Image.open(io.BytesIO(to_png(small))).size)
+    assert sizes == [(200, 100), (200, 100), (100, 50)]
+    monkeypatch.setattr(png, "MOST_PIXELS", 100)
+    with pytest.raises(InvalidOption, match="--svg"):
+        to_png(small)
+
+
+def test_a_thousand_shards_are_laid_out_in_no_time():
+    lineage = Lineage.parse("; ".join(f"S{number:04d} => S{number + 1000:04d}" for number in range(1000)))
+    survey = surveyed(lineage)
+    picture = draw_chart(survey, {shard_id: shard_id for shard_id in lineage}, None)
+    assert sum(isinstance(shape, Box) and shape.height == BAR for shape in picture.shapes) == 2000
+
+
 def test_text_is_escaped_in_svg():
     evil = "<script>alert('x')</script>\x1b&\u202e"
     text = to_svg(Picture(10, 10, evil, (Words(0, 0, evil, 10, "#000000"),)))

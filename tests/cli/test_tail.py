@@ -427,6 +427,20 @@ def test_without_credentials_or_region_it_says_what_to_set(served: Simulator):
     assert done.returncode == 1 and "--region NAME" in done.stderr and "region=" not in done.stderr
 
 
+def test_a_profile_brings_its_own_keys_region_and_endpoint(served: Simulator, tmp_path: Path):
+    served.shape("S1")
+    served.put("S1", key="ann")
+    config = f"[profile dev]\nregion = us-east-1\nendpoint_url = {served.endpoint_url}\n"
+    (tmp_path / "config").write_text(config + "aws_access_key_id = x\naws_secret_access_key = y\n")
+    env = environment(AWS_CONFIG_FILE=str(tmp_path / "config"))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        del env[name]
+    done = run(served, *ALL, "--json", "--profile", "dev", env=env)
+    assert done.returncode == 0, done.stderr
+    assert keys_of(done.stdout) == ["ann"]
+    assert "there are: dev" in run(served, *ALL, "--profile", "prod", env=env).stderr
+
+
 def test_where_nobody_listens_it_does_not_take_a_minute(served: Simulator):
     since = time.monotonic()
     done = run(served, "tail", "users", "--endpoint-url", "http://127.0.0.1:9")

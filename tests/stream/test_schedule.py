@@ -19,7 +19,8 @@ def lane(name: str) -> Lane:
 def test_a_lane_with_more_to_come_is_asked_after_its_rest():
     schedule, one = Schedule(250_000, SECOND), lane("S1")
     one.push([Record("S1", "1", 5)], SERVICE)
-    schedule.answered(one, 100, 200_000)
+    schedule.rest("S1", 100 + 200_000)
+    schedule.answered(one, 100)
     assert schedule.due(200_099) == []
     assert schedule.due(200_100) == ["S1"]
 
@@ -33,7 +34,8 @@ def test_neither_haste_nor_a_waiting_record_shortens_a_rest():
     held.push([Record("S2", "1", SERVICE)], SERVICE)
     for each in (holder, held):
         merge.update(each)
-    schedule.answered(holder, 0, 5 * SECOND)
+    schedule.rest("S1", 5 * SECOND)
+    schedule.answered(holder, 0)
     schedule.hurry(merge, {"S1": holder, "S2": held}, 0)
     schedule.hasten(0)
     schedule.at("S1", 0)
@@ -43,7 +45,8 @@ def test_neither_haste_nor_a_waiting_record_shortens_a_rest():
 def test_a_pause_that_is_longer_than_the_rest_stays():
     schedule, one = Schedule(250_000, SECOND), lane("S1")
     one.push([], SERVICE, caught_up=True)
-    schedule.answered(one, 0, 1000)
+    schedule.rest("S1", 1000)
+    schedule.answered(one, 0)
     assert schedule.next_us == 250_000
     schedule.postpone("S1", 3 * SECOND)
     assert schedule.next_us == 3 * SECOND

@@ -1,0 +1,119 @@
+"""The commands on a Kinesis stream: shards that merge, partition keys and payloads instead of rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from streamiter import KinesisStreams
+from streamiter.cli.commands import streamiter
+from streamiter.cli.setting import Setting
+from streamiter.testing import KinesisHandle, Simulator
+from tests.cli.conftest import Invoke, environment
+
+PAYLOADS = [b'{"page": 1}', b"\xff\x00", "é\x1b[2J".encode(), b"", b"last"]
+
+
+@pytest.fixture
+def clicks(sim: Simulator) -> KinesisHandle:
+    stream = sim.create_stream("clicks", "S1 ~ S2")
+    for number, payload in enumerate(PAYLOADS):
+        stream.put("S1" if number % 2 else "S2", payload, key=f"user-{number}")
+        sim.clock.advance(60)
+    stream.merge("S1", "S2", "S3")
+    stream.put("S3", b"merged", key="user-9")
+    sim.clock.advance(60)
+    return stream
+
+
+@pytest.fixture
+def invoke(sim: Simulator) -> Invoke:
+    def invoke(*arguments: object, **_: Any) -> Any:
+        client = sim.client("kinesis")
+        setting = Setting(
+            clock=sim.clock, find=lambda *_, **__: KinesisStreams("clicks", client=client, reads_per_second=None)
+        )
+        return CliRunner().invoke(streamiter, [str(part) for part in arguments], obj=setting)
+
+    return invoke
+
+
+ALL = ("tail", "kinesis://clicks", "--from", "trim_horizon", "--until", "caught_up")
+
+
+def test_tail_prints_keys_and_payloads(clicks: KinesisHandle, invoke: Invoke):
+    done = invoke(*ALL)
+    assert done.exit_code == 0, done.output
+    assert [line.split("  ", 1)[1] for line in done.stdout.splitlines()] == [
+        'user-0  {"page": 1}',
+        "user-1  <2 bytes /wA=>",
+        "user-2  é\\x1b[2J",
+        "user-3  ",
+        "user-4  last",
+        "user-9  merged",
+    ]
+    told = [json.loads(line) for line in invoke(*ALL, "--json").stdout.splitlines()]
+    assert [b64decode(line["payload"]) for line in told] == [*PAYLOADS, b"merged"]
+    assert told[0]["key"] == {"partition_key": "user-0"} and told[0]["event"] is None
+    assert len(invoke(*ALL, "--where", "key = user-4").stdout.splitlines()) == 1
+
+
+def test_shards_show_merges(clicks: KinesisHandle, invoke: Invoke, tmp_path: Path):
+    invoke(*ALL, "-n", "6", "--token-file", tmp_path / "token")
+    done = invoke("shards", "kinesis://clicks", "--token-file", tmp_path / "token", "--svg", tmp_path / "a.svg")
+    assert done.exit_code == 0, done.output
+    text = done.stdout
+    assert "merged from" in text and text.count("read") == 2 and "here, at its tip" in text
+    words = [
+        element.text for element in ElementTree.fromstring((tmp_path / "a.svg").read_text()).iter() if element.text
+    ]
+    assert "clicks: its stream's shards over time" in words
+
+
+def test_export_holds_payloads(clicks: KinesisHandle, invoke: Invoke, tmp_path: Path):
+    for name in ("parquet", "jsonl", "csv"):
+        done = invoke("export", "kinesis://clicks", "--to", tmp_path / name, "--format", name)
+        assert done.exit_code == 0, done.output
+    table = pq.read_table(tmp_path / "parquet" / "part-000001.parquet")
+    assert table["payload"].to_pylist() == [*PAYLOADS, b"merged"]
+    lines = [json.loads(line) for line in (tmp_path / "jsonl" / "part-000001.jsonl").read_text().splitlines()]
+    assert [b64decode(line["payload"]) for line in lines] == [*PAYLOADS, b"merged"]
+    with open(tmp_path / "csv" / "part-000001.csv", newline="") as file:
+        assert [row["partition_key"] for row in csv.DictReader(file)] == [
+            f"user-{number}" for number in (0, 1, 2, 3, 4, 9)
+        ]
+
+
+def test_top_and_token_know_it(clicks: KinesisHandle, invoke: Invoke, tmp_path: Path):
+    assert "6 records" in invoke("top", "kinesis://clicks", "--from", "trim_horizon", "-n", "2").stdout
+    invoke(*ALL, "-n", "2", "--token-file", tmp_path / "token")
+    assert "returned  2 records" in invoke("token", "show", tmp_path / "token").stdout
+    done = invoke("token", "check", tmp_path / "token", "--url", "kinesis://clicks")
+    assert done.exit_code == 0 and "behind; what comes next is held" in done.stdout
+
+
+def test_doctor_looks_at_it(clicks: KinesisHandle, sim: Simulator, monkeypatch):
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+
+    def doctor(*more: str) -> Any:
+        arguments = ["doctor", "kinesis://clicks", "--endpoint-url", sim.endpoint_url, *more]
+        return CliRunner().invoke(streamiter, arguments, obj=Setting(clock=sim.clock))
+
+    done = doctor()
+    assert done.exit_code == 0, done.output
+    assert "All is well." in done.stdout and "✓ credentials" in done.stdout
+    sim.fault("GetRecords", kind="access_denied", times=None)
+    done = doctor()
+    assert done.exit_code == 1 and "permission is missing: kinesis:GetRecords" in done.stdout
+    policy = json.loads(doctor("--policy").stdout)
+    assert policy["Statement"][0]["Resource"] == "arn:aws:kinesis:us-east-1:ACCOUNT:stream/clicks"
+    assert "kinesis:ListShards" in policy["Statement"][0]["Action"]

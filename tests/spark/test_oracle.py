@@ -1,0 +1,61 @@
+"""Whatever the times say, Spark's order keys are the oracle's: in a batch, in micro-batches, and after a restart."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark.conftest import CREDENTIALS
+from tests.spark.random_worlds import RandomWorld
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_batches_micro_batches_and_restarts(reader, queries, sim, seed):
+    world = RandomWorld(sim, seed)
+    world.live()
+    world.trim()
+    assert [row.order_key for row in reader.load().orderBy("order_key").collect()] == world.keys
+    queries.run()
+    world.live()
+    queries.run(maxRecordsPerTrigger=15)
+    world.live()
+    queries.run()
+    assert sorted(row.order_key for row in queries.rows) == world.keys
+
+
+@pytest.mark.timeout(300)  # five JVMs
+def test_on_a_cluster(sim, tmp_path):
+    """The same with executors that are processes of their own: `local-cluster[2,1,1024]`."""
+    world = RandomWorld(sim, 3)
+    world.live(60)
+    world.trim()
+    before = world.keys
+    environment = {
+        **os.environ,
+        **CREDENTIALS,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(tmp_path / "work"),
+    }
+    command = [sys.executable, "-m", "tests.spark.on_cluster", sim.endpoint_url, sim.stream_arn, str(tmp_path)]
+    with subprocess.Popen(
+        command, cwd=Path(__file__).parents[2], env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            batch = json.loads(process.stdout.readline())
+            first = json.loads(process.stdout.readline())
+            world.live()
+            print("live", file=process.stdin, flush=True)
+            second = json.loads(process.stdout.readline())
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert batch == before
+    assert sorted(first) == before
+    assert sorted(first + second) == world.keys
