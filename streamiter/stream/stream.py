@@ -272,7 +272,7 @@ class Stream:
         return Stats(
             calls=dict(driver.calls),
             pages=driver.pages,
-            records=self._totals["records"] + reading.merge.clock - reading.clock_before,
+            records=self._totals["records"] + reading.merge.clock - reading.clock_before - self._totals["duplicates"],
             late=self._totals["late"] + reading.merge.late,
             gaps=self._totals["gaps"] + reading.gaps,
             gone=self._totals["gone"] + reading.gone,
