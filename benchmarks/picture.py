@@ -78,7 +78,7 @@ def _targets(axes: Any, reports: Reports) -> None:
     axes.set_xlim(left=0.1, right=axes.get_xlim()[1] * 4)
     axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
     axes.minorticks_off()
-    labels = [f"{SHORT.get(name, name)}\nvs {shorten(row.peer, 44, placeholder=" …")}" for name, row in rows]
+    labels = [f"{SHORT.get(name, name)}\nvs {shorten(row.peer, 44, placeholder=' …')}" for name, row in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_xlabel("reached / target, with the spread of the runs (log)")
     axes.set_title("Targets", loc="left")
