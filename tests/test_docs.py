@@ -120,7 +120,13 @@ def run_command(page: Path, block: Block, names: dict[str, object]) -> None:
         pytest.fail(f"{page}:{block.line}: exit code {done.returncode}\n\n{said}")
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def cases() -> list[object]:
+    """The pages; the one that starts Spark shares a worker with Spark's own tests."""
+    alike = [pytest.mark.xdist_group("spark")]
+    return [pytest.param(page, marks=alike if page.stem == "spark" else ()) for page in pages()]
+
+
+@pytest.mark.parametrize("page", cases(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(page, monkeypatch)

@@ -69,8 +69,7 @@ class Clients:
     def close(self) -> None:
         """Closes the clients that were made here; one that was passed in is its owner's."""
         for client in self._own:
-            client.close()
-        self._own.clear()
+            client.close()  # its connections; it may be used again
 
 
 def _service(client: Any) -> str | None:

@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from streamiter.errors import InvalidOption, ValueMisfit
+from streamiter.record import ChangeRecord, Record
 from streamiter.spark.values import Misfit, converter, member
 from streamiter.stream.table import records_to_table
 
@@ -20,18 +21,18 @@ _KEY_WIDTH = 20  # an order key begins with its order time, in so many digits
 _decode = msgspec.json.Decoder().decode
 
 
-def standard_schema() -> StructType:
-    """The columns without a schema of the user's."""
-    schema: StructType = from_arrow_schema(records_to_table([], "").schema)
+def standard_schema(kind: type[Record] = ChangeRecord) -> StructType:
+    """The columns of records of this kind, without a schema of the user's."""
+    schema: StructType = from_arrow_schema(records_to_table([], "", kind).schema)
     return schema
 
 
 class Columns:
     """Turns tables of the standard columns into what a schema asks for. Columns are found by name, never by place."""
 
-    def __init__(self, schema: StructType) -> None:
+    def __init__(self, schema: StructType, kind: type[Record] = ChangeRecord) -> None:
         self._arrow = to_arrow_schema(schema, timezone="UTC")
-        standard = {field.name: field for field in standard_schema().fields}
+        standard = {field.name: field for field in standard_schema(kind).fields}
         self._columns = [_column(field, standard) for field in schema.fields]
         names = [field.name for field in schema.fields]
         if len(set(names)) < len(names):
@@ -79,6 +80,8 @@ def _column(field: StructField, standard: dict[str, StructField]) -> _Column:
             f"column {field.name} is {known.dataType.simpleString()}{also}, not {field.dataType.simpleString()}; "
             f"an attribute of that name is had as a member of new_image"
         )
+    if "new_image" not in standard:
+        raise InvalidOption(f"these records have no column {field.name}; they have {', '.join(standard)}")
     return _Column(field.name, "row", _of_attribute(field))
 
 

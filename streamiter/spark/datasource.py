@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 from streamiter.spark.batch import BatchReader
 from streamiter.spark.columns import Columns, standard_schema
 from streamiter.spark.faults import told_plainly
-from streamiter.spark.formats import FORMATS
+from streamiter.spark.formats import FORMATS, make_source, record_type
 from streamiter.spark.options import Options, parse_options
 from streamiter.spark.streaming import StreamReader
 
@@ -26,22 +26,27 @@ class ChangeStream(DataSource):
     @told_plainly()
     def schema(self) -> StructType:
         """The columns, unless the user brings a schema."""
-        self._parsed()
-        return standard_schema()
+        return standard_schema(record_type(make_source(self._parsed())))
 
     @told_plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         """For `spark.read`."""
-        Columns(schema)  # What no attribute can become is told before anything is read.
-        return BatchReader(self._parsed(), schema)
+        return BatchReader(self._checked(schema), schema)
 
     @told_plainly()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For `spark.readStream`."""
-        return StreamReader(self._parsed(), schema)
+        return StreamReader(self._checked(schema), schema)
+
+    def _checked(self, schema: StructType) -> Options:
+        """The options; what no column can be is told before anything is read."""
+        options = self._parsed()
+        Columns(schema, record_type(make_source(options)))
+        return options
 
     def _parsed(self) -> Options:
-        return parse_options(self.format_name, FORMATS[self.format_name].subjects, self.options)
+        kind = FORMATS[self.format_name]
+        return parse_options(self.format_name, kind.subjects, self.options, kind.extras)
 
 
 class DynamoDBStreamsFormat(ChangeStream):
@@ -50,4 +55,10 @@ class DynamoDBStreamsFormat(ChangeStream):
     format_name = "dynamodb_streams"
 
 
-DATA_SOURCES: tuple[type[ChangeStream], ...] = (DynamoDBStreamsFormat,)
+class KinesisStreamsFormat(ChangeStream):
+    """`kinesis_streams`."""
+
+    format_name = "kinesis_streams"
+
+
+DATA_SOURCES: tuple[type[ChangeStream], ...] = (DynamoDBStreamsFormat, KinesisStreamsFormat)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamiter.spark.formats import record_type
 from streamiter.stream import Stream
 from streamiter.stream.table import records_to_table
 
@@ -32,9 +33,10 @@ def feed(
     repeats at most the batch that it fell into. With `until=None` it goes on until the stream is closed.
     """
     put = save if callable(save) else _saver(Path(save))
+    kind = record_type(stream._source)
     rows = 0
     for batch in stream.batches(size, until=until):
-        table = records_to_table(batch, batch.token["stream"])
+        table = records_to_table(batch, batch.token["stream"], kind)
         write(spark.createDataFrame(table))
         put(batch.token)
         rows += len(batch)

@@ -56,11 +56,15 @@ class _Fetching:
         self._ask()
         while True:
             page = self._answer()
-            if page.next is not None:
+            rest_us = microseconds(self._clock.monotonic()) + page.rest_us
+            if page.next is not None and not page.rest_us:
                 self._ask()
             yield page
             if page.next is None:
                 return
+            if page.rest_us:  # as the service's rates want it
+                self._clock.sleep(max(0, rest_us - microseconds(self._clock.monotonic())) / SECOND_US)
+                self._ask()
             empties = 0 if page.records else empties + 1
             if empties > UNPAUSED_EMPTIES:
                 self._clock.sleep(EMPTY_PAUSE_SECONDS)  # Its end does not show yet.

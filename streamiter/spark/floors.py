@@ -25,6 +25,11 @@ class Floors:
         self._none_from: dict[str, int] = {}  # from this time on the shard has no record
         self._refuses_time = False
 
+    def forget(self) -> None:
+        """As a new worker begins."""
+        self._greatest.clear()
+        self._none_from.clear()
+
     def note(self, shard_id: str, last_us: int | None) -> None:
         """The shard was read whole: this was the last order time of it and of its ancestors."""
         if last_us is not None:

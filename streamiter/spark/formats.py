@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from streamiter.source import DynamoDBStreams, Source
+from streamiter.record import ChangeRecord, Record
+from streamiter.source import DynamoDBStreams, KinesisStreams, Source
 from streamiter.spark.options import Options
 
 
 class Format(NamedTuple):
     """A kind of stream."""
 
+    kind: Any  # makes a source from a name, `session`, `endpoint_url` and `region`
     subjects: tuple[str, ...]  # the options that name a stream
-    make: Callable[[str, dict[str, Any]], Source]  # from what they name, and what a session needs
+    extras: tuple[str, ...] = ()  # options of its own
+    is_reached_by_name: bool = False  # whether tasks call it by what the user wrote, not by its own name
 
 
 FORMATS: dict[str, Format] = {
-    "dynamodb_streams": Format(("table", "streamArn"), lambda name, session: DynamoDBStreams(name, **session)),
+    "dynamodb_streams": Format(DynamoDBStreams, ("table", "streamArn")),
+    "kinesis_streams": Format(KinesisStreams, ("stream", "streamArn"), ("records",), is_reached_by_name=True),
 }
 
 
 def make_source(options: Options, stream: str | None = None) -> Source:
     """The source that the options mean; `stream` is its own name, where it was found already."""
-    session: dict[str, Any] = {"endpoint_url": options.endpoint_url, "region": options.region}
+    kind = FORMATS[options.format]
+    told: dict[str, Any] = {"endpoint_url": options.endpoint_url, "region": options.region, **dict(options.extras)}
     if options.role_arn is not None:
         from streamiter.spark.credentials import role_session
 
-        session["session"] = role_session(options.role_arn, options.region)
-    return FORMATS[options.format].make(stream or options.subject, session)
+        told["session"] = role_session(options.role_arn, options.region)
+    subject = options.subject if stream is None or kind.is_reached_by_name else stream
+    source: Source = kind.kind(subject, **told)
+    return source
+
+
+def record_type(source: Source) -> type[Record]:
+    """The class of a source's records, from which their columns follow."""
+    found: type[Record] = getattr(source, "record_type", ChangeRecord)
+    return found

@@ -32,7 +32,7 @@ def latest_token(source: Source, clock: Clock, options: Options) -> Token:
     """The token of this moment: what is written from now on comes after it."""
     rows, service_us = list_whole(source, clock)
     lateness_us = None if options.lateness is None else microseconds(options.lateness)
-    return token_at_latest(source.name, rows, service_us, lateness_us)
+    return token_at_latest(source.name, rows, service_us, lateness_us, source.retention_us)
 
 
 def list_whole(source: Source, clock: Clock) -> tuple[list[Shard], int]:

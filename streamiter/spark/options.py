@@ -37,6 +37,7 @@ class Options:
     endpoint_url: str | None = None
     region: str | None = None
     role_arn: str | None = None
+    extras: tuple[tuple[str, str], ...] = ()  # options of the format's own, as its source takes them
 
     @property
     def has_limit(self) -> bool:
@@ -44,10 +45,12 @@ class Options:
         return self.max_records is not None or self.max_bytes is not None
 
 
-def parse_options(format_name: str, subjects: tuple[str, ...], told: Mapping[str, str]) -> Options:
+def parse_options(
+    format_name: str, subjects: tuple[str, ...], told: Mapping[str, str], extras: tuple[str, ...] = ()
+) -> Options:
     """The options of a reader; `subjects` are the names of those that say which stream is meant: one of them."""
     by_name = {name.lower(): (name, value) for name, value in told.items()}
-    known = {name.lower(): name for name in (*subjects, *_PARSERS)}
+    known = {name.lower(): name for name in (*subjects, *extras, *_PARSERS)}
     for name, (written, _) in by_name.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
@@ -69,7 +72,8 @@ def parse_options(format_name: str, subjects: tuple[str, ...], told: Mapping[str
     subject = str(by_name[named[0].lower()][1]).strip()
     if not subject:
         raise InvalidOption(f"option {named[0]} is empty")
-    return Options(format_name, subject, **found)
+    own = tuple((name, str(by_name[name.lower()][1]).strip()) for name in extras if name.lower() in by_name)
+    return Options(format_name, subject, **found, extras=own)
 
 
 def _position(value: str) -> str:

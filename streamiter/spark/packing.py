@@ -8,6 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from streamiter.record import ChangeRecord, Record
+from streamiter.source.kinesis_record import KinesisRecord
 from streamiter.spark.parts import Rows
 from streamiter.stream.table import records_to_table
 
@@ -17,9 +18,11 @@ _COLUMNS_BYTES = 400  # about what a row has beside its images
 
 def row_bytes(record: Record) -> int:
     """About how many bytes a record takes as a row."""
+    if isinstance(record, KinesisRecord):
+        return _COLUMNS_BYTES + len(record.raw_payload)
     if not isinstance(record, ChangeRecord):
         return _COLUMNS_BYTES
-    images = record.raw_images
+    images = [record.raw_image(name) for name in ("Keys", "NewImage", "OldImage")]
     if all(type(image) is msgspec.Raw for image in images):
         return _COLUMNS_BYTES + sum(memoryview(image).nbytes for image in images)
     return _COLUMNS_BYTES + 4 * (record.size_bytes or 0)
@@ -28,17 +31,18 @@ def row_bytes(record: Record) -> int:
 def pack(
     records: Sequence[Record],
     stream: str,
+    kind: type[Record],
     *,
     shard_id: str = "",
     seek: tuple[str, ...] = (),
     since_us: int | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> list[Rows]:
-    """The records as rows, in pieces of at most so many bytes (a single record that is larger travels alone)."""
+    """The records, of a kind, as rows, in pieces of at most so many bytes; a single one that is larger travels alone."""
     found = []
     for piece in _cut(records, most_bytes // 2):
         found += [
-            Rows(ipc, shard_id, seek, since_us) for ipc in _serialize(records_to_table(piece, stream), most_bytes)
+            Rows(ipc, shard_id, seek, since_us) for ipc in _serialize(records_to_table(piece, stream, kind), most_bytes)
         ]
     return found
 

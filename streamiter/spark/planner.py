@@ -16,6 +16,7 @@ from streamiter.position import AtTime
 from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.between import ranges_between
+from streamiter.spark.formats import record_type
 from streamiter.spark.listing import list_lineage
 from streamiter.spark.options import Options
 from streamiter.spark.packing import MOST_BYTES, pack, row_bytes
@@ -207,11 +208,12 @@ class Planner:
             lane = self._reading.lanes.get(shard_id)
             is_unresolved = lane is not None and lane.unresolved
             lost[shard_id] = tuple(self._reading.lost_above(shard_id)) if is_unresolved else ()
-        rows = pack([record for record in records if not lost[record.shard_id]], self._source.name)
+        name, kind = self._source.name, record_type(self._source)
+        rows = pack([record for record in records if not lost[record.shard_id]], name, kind)
         for shard_id, seek in sorted(lost.items()):
             if seek:
                 own = [record for record in records if record.shard_id == shard_id]
-                rows += pack(own, self._source.name, shard_id=shard_id, seek=seek, since_us=self._start_us)
+                rows += pack(own, name, kind, shard_id=shard_id, seek=seek, since_us=self._start_us)
         return rows
 
 

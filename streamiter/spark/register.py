@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Makes `dynamodb_streams` known to a session, for `spark.read.format(...)` and `spark.readStream.format(...)`.
+    """Makes the formats `dynamodb_streams` and `kinesis_streams` known to a session, for `spark.read` and `spark.readStream`.
 
     Raises where the Python of Spark's workers cannot read streams.
     """

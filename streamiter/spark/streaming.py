@@ -18,7 +18,6 @@ from pyspark.sql.types import StructType
 
 from streamiter.clock import SystemClock
 from streamiter.source.base import Source
-from streamiter.spark.columns import Columns
 from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import make_source
 from streamiter.spark.listing import latest_token
@@ -36,7 +35,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans on the driver, reads in tasks. Only its options are pickled."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
-        Columns(schema)  # What no attribute can become is told before anything starts.
         self._options = options
         self._schema = schema
         self._source: Source | None = None

@@ -9,11 +9,13 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from streamiter.clock import SystemClock
+from streamiter.errors import InvalidStream
+from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.columns import Columns, between, first_order_us, raise_floor
 from streamiter.spark.faults import told_plainly
 from streamiter.spark.floors import Floors
-from streamiter.spark.formats import make_source
+from streamiter.spark.formats import make_source, record_type
 from streamiter.spark.options import Options
 from streamiter.spark.packing import unpack
 from streamiter.spark.parts import Partition, Rows, ShardRange
@@ -25,6 +27,8 @@ from streamiter.stream.table import records_to_table
 def _source_of(options: Options, stream: str) -> tuple[Source, Floors]:
     # Kept from task to task: a client takes longer to make than most pages, and a floor that was found stays found.
     source = make_source(options, stream)
+    if source.name != stream:
+        raise InvalidStream(f"{options.subject} is {source.name} by now; the query was planned on {stream}")
     return source, Floors(source, SystemClock())
 
 
@@ -33,22 +37,25 @@ def read_partition(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition, in the columns of a schema; `before_us`: those with an earlier order time alone."""
     with told_plainly():
-        columns = Columns(schema)
         source, floors = _source_of(options, partition.stream)
+        kind = record_type(source)
+        columns = Columns(schema, kind)
         reader = ShardReader(source, floors, SystemClock(), fails_on_gap=options.fails_on_data_loss)
         try:
-            for table in tables(partition, reader, floors, before_us):
+            for table in tables(partition, reader, floors, before_us, kind):
                 yield from columns.batches(table)
         finally:
             source.close()  # Its connections: a worker that waits for its next task keeps none.
 
 
-def tables(partition: Partition, reader: ShardReader, floors: Floors, before_us: int | None) -> Iterator[pa.Table]:
+def tables(
+    partition: Partition, reader: ShardReader, floors: Floors, before_us: int | None, kind: type[Record]
+) -> Iterator[pa.Table]:
     """The rows of a partition, in the standard columns."""
     for part in partition.parts:
         if isinstance(part, ShardRange):
             for records in reader.read(part, before_us, partition.service_us):
-                yield records_to_table(records, partition.stream)
+                yield records_to_table(records, partition.stream, kind)
         else:
             yield _resolve(unpack(part), part, floors, before_us, partition.service_us)
 

@@ -18,7 +18,6 @@ class RandomWorld:
     def __init__(self, sim: Simulator, seed: int) -> None:
         self._sim = sim
         self._chance = random.Random(seed)
-        self._noon = int(sim.clock.now()) - 3600
         self._trimmed: set[tuple[str, str]] = set()
         sim.shape("A ~ B")
 
@@ -33,9 +32,9 @@ class RandomWorld:
             elif step < 0.2:
                 self._sim.roll(shard)
             else:
-                created = self._noon + self._chance.choice([-40, -5, 0, 0, 1, 3, 30])
+                # Clocks of shards disagree, but not by the ten minutes that an idle shard's start follows behind its tip.
+                created = int(self._sim.clock.now()) - self._chance.choice([0, 0, 1, 3, 5, 40, 90])
                 self._sim.put(shard, created=None if self._chance.random() < 0.1 else created)
-        self._noon += 10
 
     def trim(self) -> None:
         """The first records of the oldest shards are held no more."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamiter.position import Place
-from streamiter.record import order_key
+from streamiter.record import Record, order_key
 from streamiter.shard import Rank
 from streamiter.spark.floors import Floors
 from streamiter.spark.options import Options
@@ -43,7 +43,7 @@ def read(
     for partition in reversed(pickle.loads(pickle.dumps(partitions))):
         floors = Floors(source, clock)
         reader = ShardReader(source, floors, clock)
-        for table in tables(partition, reader, floors, before_us):
+        for table in tables(partition, reader, floors, before_us, Record):
             keys += table.column("order_key").to_pylist()
     return keys
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from streamiter.position import Position
+from streamiter.record import Record
 from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.testing import ManualClock
 from tests.worlds import DAY, NOW, SECOND, STREAM, Lag, Pages, Tape, World
@@ -18,6 +19,7 @@ class WorldSource:
     page_limit = 1000
     listings_per_second = 10.0
     name = STREAM
+    record_type = Record
 
     def __init__(self, world: World, clock: ManualClock, tape: Tape | None = None, lag: Lag | None = None) -> None:
         self.world = world

@@ -1,0 +1,176 @@
+"""Queries without Spark: the readers called as Spark calls them, each task a fresh worker, each micro-batch read twice."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from pyspark.sql.types import StructType
+
+from streamiter import KinesisRecord
+from streamiter.spark import worker
+from streamiter.spark.batch import BatchReader
+from streamiter.spark.columns import standard_schema
+from streamiter.spark.options import Options, parse_options
+from streamiter.spark.streaming import StreamReader
+from streamiter.testing import RunningClock, Simulator
+from tests.spark.conftest import CREDENTIALS
+from tests.spark.random_worlds import RandomWorld
+from tests.stream.kinesis import in_order
+
+
+@pytest.fixture
+def served(monkeypatch) -> Iterator[Simulator]:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    with Simulator(ids="service", clock=RunningClock()) as simulator:
+        yield simulator
+
+
+def options_of(sim: Simulator, **told: str):
+    told |= {"streamArn": sim.stream_arn, "endpointUrl": sim.endpoint_url}
+    return parse_options("dynamodb_streams", ("table", "streamArn"), told)
+
+
+def keys_of(reader, partitions) -> list[str]:
+    keys: list[str] = []
+    for partition in pickle.loads(pickle.dumps(partitions)):
+        task = pickle.loads(pickle.dumps(reader))
+        worker._source_of(task._options, partition.stream)[1].forget()
+        for batch in task.read(partition):
+            keys += batch.column("order_key").to_pylist()
+    return keys
+
+
+class Query:
+    """A query on a checkpoint in memory."""
+
+    def __init__(self, options_of: Callable[..., Options], schema: StructType) -> None:
+        self._options_of = options_of
+        self._schema = schema
+        self._at = None
+        self.keys: list[str] = []
+        self.batches = 0
+
+    def run(self, **told: str) -> None:
+        """Reads all that is there, and stops."""
+        reader = StreamReader(self._options_of(**told), self._schema)
+        reader.prepareForTriggerAvailableNow()
+        start = self._at or reader.initialOffset()
+        assert reader.initialOffset() == reader.initialOffset()
+        while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
+            assert json.dumps(end) == json.dumps(end, sort_keys=True)
+            keys = keys_of(reader, reader.partitions(start, end))
+            self._read_again(start, end, keys, told)
+            reader.commit(end)
+            self.keys += keys
+            self.batches += 1
+            start = end
+        self._at = start
+        reader.stop()
+
+    def _read_again(self, start, end, keys, told) -> None:
+        """As after a crash: another process, which knows nothing but the offsets."""
+        reader = StreamReader(self._options_of(**told), self._schema)
+        assert sorted(keys_of(reader, reader.partitions(start, end))) == sorted(keys)
+        reader.stop()
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_world_by_chance_in_three_runs(served, seed):
+    world = RandomWorld(served, seed)
+    world.live()
+    world.trim()
+    reader = BatchReader(options_of(served), standard_schema())
+    assert sorted(keys_of(reader, reader.partitions())) == world.keys
+    query = Query(partial(options_of, served), standard_schema())
+    query.run()
+    world.live()
+    query.run(maxRecordsPerTrigger="15")
+    world.live()
+    query.run()
+    assert sorted(query.keys) == world.keys
+    before = query.batches
+    query.run()
+    assert query.batches == before
+
+
+def test_faults_and_lagging_listings_change_nothing(served):
+    world = RandomWorld(served, 7)
+    served.misbehave(seed=5)
+    query = Query(partial(options_of, served), standard_schema())
+    for _ in range(3):
+        world.live(20)
+        query.run()
+    assert sorted(query.keys) == world.keys
+
+
+def test_closed_shards_are_never_read_on_the_driver(served):
+    served.shape("S0 => S1 => {S2, S3}; T0 => T1")
+    for shard in ("S0", "S1", "S2", "S3", "T0", "T1"):
+        for _ in range(3):
+            served.put(shard)
+    reader = StreamReader(options_of(served, lateness="none"), standard_schema())
+    reader.prepareForTriggerAvailableNow()
+    start = reader.initialOffset()
+    planned = []
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
+        planned.append(reader.partitions(start, end))
+        start = end
+    driver = {call.shard for call in served.calls.of("GetRecords")}
+    assert driver == {"S2", "S3", "T1"}
+    reader.stop()
+    served.calls.clear()
+    assert sum(len(keys_of(reader, partitions)) for partitions in planned) == 18
+    tasks = {call.shard for call in served.calls.of("GetRecords")}
+    assert tasks == {"S0", "S1", "T0"}
+
+
+def test_an_idle_reader_answers_from_memory(served):
+    served.shape("S0")
+    served.put("S0")
+    reader = StreamReader(options_of(served, lateness="none"), standard_schema())
+    start = reader.initialOffset()
+    limit = reader.getDefaultReadLimit()
+    while (end := reader.latestOffset(start, limit)) == start:
+        pass
+    reader.partitions(start, end)
+    before = len(served.calls)
+    for _ in range(200):
+        assert reader.latestOffset(end, limit) == end
+    assert len(served.calls) - before <= 3, "what polls the shard is a thread"
+    reader.stop()
+
+
+def test_kinesis_streams_have_the_same_readers(served):
+    """Shards with two parents, payloads of bytes, and several records in one."""
+    clicks = served.create_stream("clicks", "S1 ~ S2")
+    for number in range(6):
+        clicks.put("S1" if number % 2 else "S2", b"%d" % number, key=f"user-{number}")
+    clicks.merge("S1", "S2", "S3")
+    for number in range(6, 9):
+        clicks.put("S3", b"%d" % number, key=f"user-{number}")
+
+    def of(**told: str) -> Options:
+        told |= {"stream": "clicks", "endpointUrl": served.endpoint_url}
+        return parse_options("kinesis_streams", ("stream", "streamArn"), told, ("records",))
+
+    schema = standard_schema(KinesisRecord)
+    assert {"partition_key", "payload", "order_key"} <= set(schema.fieldNames())
+    reader = BatchReader(of(), schema)
+    rows = []
+    for partition in reader.partitions():
+        worker._source_of.cache_clear()
+        for batch in reader.read(partition):
+            rows += batch.to_pylist()
+    rows.sort(key=lambda row: row["order_key"])
+    wanted = in_order(clicks)
+    assert [(row["shard_id"], row["payload"]) for row in rows] == [(told.shard_id, told.payload) for told in wanted]
+    query = Query(of, schema)
+    query.run()
+    clicks.put("S3", b"9", key="user-9")
+    query.run(maxRecordsPerTrigger="2")
+    assert len(set(query.keys)) == len(query.keys) == 10
