@@ -122,7 +122,7 @@ def run_command(page: Path, block: Block, names: dict[str, object]) -> None:
 
 def cases() -> list[object]:
     """The pages; the one that starts Spark shares a worker with Spark's own tests."""
-    alike = [pytest.mark.xdist_group("spark")]
+    alike = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
     return [pytest.param(page, marks=alike if page.stem == "spark" else ()) for page in pages()]
 
 

@@ -17,7 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _stop_on_signals()
     try:
         options = _parser().parse_args(arguments)
-        return read(*options.read) if options.read else show(seed=options.seed, fast=options.fast)
+        return (
+            read(*options.read)
+            if options.read
+            else show(seed=options.seed, fast=options.fast, with_spark=not options.without_spark)
+        )
     except KeyboardInterrupt:
         if sys.stdout is not None and sys.stdout.isatty():
             print()  # below the ^C that the terminal shows
@@ -28,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
 
 
-def show(*, seed: int, fast: bool) -> int:
+def show(*, seed: int, fast: bool, with_spark: bool = False) -> int:
     """The demo itself."""
     # Here, and not above: it takes half a second, and a Ctrl-C in it is to end as quietly as any other.
     from pathlib import Path
@@ -38,7 +42,7 @@ def show(*, seed: int, fast: bool) -> int:
     from streamiter.demo.show import Show
 
     with TemporaryDirectory(prefix="streamiter-demo-") as folder:
-        is_good = Show(screen_on_stdout(fast=fast), seed, Path(folder)).play()
+        is_good = Show(screen_on_stdout(fast=fast), seed, Path(folder), with_spark=with_spark).play()
     return 0 if is_good else 1
 
 
@@ -59,12 +63,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./dev demo",
         description="A table's changes, read in one order while its shards roll over and split; then a reader that is "
-        "killed, and resumed from its token. Needs no account and no server: the service is a simulated one, in this "
-        "process.",
+        "killed, and resumed from its token; at last they are a Spark DataFrame. Needs no account and no server: the "
+        "service is a simulated one, in this process.",
         epilog="Exit code: 0 when the resumed reader read what it should, 1 when not, 130 after Ctrl-C.",
     )
     parser.add_argument("--fast", action="store_true", help="without the pauses that are there for whoever looks on")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="other orders, other changes (default: 1)")
+    parser.add_argument("--without-spark", action="store_true", help="without the last scene, which starts Spark")
     parser.add_argument(READ, nargs=3, help=argparse.SUPPRESS)
     return parser
 

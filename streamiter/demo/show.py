@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamiter import DynamoDBStreams, Lineage, Stream
+from streamiter.demo.frame import show_frame
 from streamiter.demo.graph import tree
 from streamiter.demo.law import Name, lawful_order
 from streamiter.demo.orders import TABLE, Orders
@@ -25,8 +26,10 @@ PAUSE = 0.25  # seconds a scene, for whoever looks on
 class Show:
     """One run. `play` gives whether what the killed and resumed reader read is what it should be."""
 
-    def __init__(self, screen: Screen, seed: int, folder: Path) -> None:
+    def __init__(self, screen: Screen, seed: int, folder: Path, *, with_spark: bool = True) -> None:
         self._screen = screen
+        self._folder = folder
+        self._with_spark = with_spark
         self._sim = Simulator(table=TABLE, clock=ManualClock(NINE - 30))
         self._orders = Orders(self._sim, seed)
         self._rerun = Rerun(screen, self._sim, folder / "saved.json")
@@ -43,7 +46,12 @@ class Show:
                 self._show_token(stream.token)
                 self._show_kill(watch)
                 watch.read_held()
-            return self._show_comparison(watch.read, _listed(source))
+                is_good = self._show_comparison(watch.read, _listed(source))
+                if self._with_spark:
+                    self._screen.line()
+                    stream.move_to("trim_horizon")
+                    show_frame(self._screen, stream.to_arrow(), self._folder)
+            return is_good
 
     # -- scenes
 

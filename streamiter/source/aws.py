@@ -136,6 +136,8 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
     code = str(response.get("Error", {}).get("Code", ""))
     message = str(response.get("Error", {}).get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if error.operation_name == "AssumeRole":
+        action = "sts:AssumeRole"  # botocore takes the role on in the middle of another call
     told = f"{where}: {action}: {code}: {message}"
     if code in _OUR_WORDS:
         return _OUR_WORDS[code](told)

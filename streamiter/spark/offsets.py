@@ -45,6 +45,11 @@ def token_of(offset: Mapping[str, Any], source: Source) -> Token:
     """The token of an offset, checked to be of this stream."""
     token = parse_position(offset, source.name)
     assert isinstance(token, Token)
+    if any(lane.latest for lane in token.lanes):
+        raise InvalidPosition(
+            "this token of Bloop's starts at the end of what was there when it is first used; let a Stream use it, and take "
+            "that one's token"
+        )
     return token
 
 

@@ -82,6 +82,7 @@ class Planner:
             patience=PATIENCE_SECONDS,
         )
         self._handed: list[Handed] = []
+        self._refuses_time: bool | None = None  # not tried yet
 
     # -- turning
 
@@ -199,7 +200,10 @@ class Planner:
     def plan(self, harvest: Harvest) -> list[Partition]:
         """A harvest as partitions."""
         ranges = [handed_range(handed, self._reading.lost_above(handed.shard_id)) for handed in harvest.handed]
-        return plan(ranges, self._rows(harvest.records), self._source, self._options, self._reading.service_us)
+        rows = self._rows(harvest.records)
+        if self._refuses_time is None and (sought := _sought(ranges, rows)):
+            self._refuses_time = refuses_time(self._source, sought)
+        return plan(ranges, rows, self._source, self._options, self._reading.service_us, bool(self._refuses_time))
 
     def _rows(self, records: list[Record]) -> list[Rows]:
         """The records as rows; those of a shard with lost ancestors by themselves, to have their floors found by a task."""
@@ -218,7 +222,12 @@ class Planner:
 
 
 def plan(
-    ranges: list[ShardRange], rows: list[Rows], source: Source, options: Options, service_us: int | None
+    ranges: list[ShardRange],
+    rows: list[Rows],
+    source: Source,
+    options: Options,
+    service_us: int | None,
+    families: bool,
 ) -> list[Partition]:
     """Partitions of these ranges and rows."""
     return partitions(
@@ -227,7 +236,7 @@ def plan(
         rows,
         most=options.max_partitions,
         most_bytes=MOST_BYTES,
-        families=_refuses_time(source, [shard_id for seek in _sought(ranges, rows) for shard_id in seek]),
+        families=families,
         service_us=service_us,
     )
 
@@ -235,14 +244,17 @@ def plan(
 def plan_between(start: Token, end: Token, source: Source, options: Options, clock: Clock) -> list[Partition]:
     """Partitions of what lies between two tokens: all of it is read by tasks."""
     lineage, service_us = list_lineage(source, clock)
-    return plan(ranges_between(start, end, lineage, service_us), [], source, options, service_us)
+    ranges = ranges_between(start, end, lineage, service_us)
+    return plan(ranges, [], source, options, service_us, refuses_time(source, _sought(ranges, [])))
 
 
-def _sought(ranges: list[ShardRange], rows: list[Rows]) -> list[tuple[str, ...]]:
-    return [*(part.seek for part in ranges), *(part.seek for part in rows)]
+def _sought(ranges: list[ShardRange], rows: list[Rows]) -> list[str]:
+    """The shards whose order times tasks will ask for."""
+    seeks = [*(part.seek for part in ranges), *(part.seek for part in rows)]
+    return [shard_id for seek in seeks for shard_id in seek]
 
 
-def _refuses_time(source: Source, shard_ids: list[str]) -> bool:
+def refuses_time(source: Source, shard_ids: list[str]) -> bool:
     """Whether the service cannot open shards at a time; a call for an iterator tells, without reading anything."""
     for shard_id in shard_ids:
         try:

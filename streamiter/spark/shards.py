@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from streamiter.clock import Clock, floor_second
 from streamiter.errors import PositionTrimmed, RecordsExpired, ShardGone, TimeUnsupported
-from streamiter.merge import Lane
+from streamiter.merge import TIP_EMPTIES, Lane
 from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.source.base import Page, Source
@@ -19,6 +19,7 @@ from streamiter.spark.parts import ShardRange
 logger = logging.getLogger("streamiter.spark")
 
 MOVED_ON_SECONDS = 0.1
+MOST_EMPTIES = 3 * TIP_EMPTIES  # pages without a record that was there once: an open shard would never end without it
 HINT = (
     "option failOnDataLoss=false reads on with what is still held; a new checkpoint with startingPosition TRIM_HORIZON "
     "starts over"
@@ -78,8 +79,13 @@ class ShardReader:
                 return AtTime(floor_second(service_us), position.opened_us)  # A time to come is refused.
             return position
 
+        empties = 0
         for page in pages(self._source, part.shard_id, place, self._clock):
             self._check_start(lane, page)
+            empties = 0 if page.records else empties + 1
+            if part.end is not None and empties > MOST_EMPTIES:
+                self._pass_gap(lane, lane.fetch_position, f"{part.end}, up to which it was read before, does not come")
+                return
             if page.records and not is_resolved:
                 lane.raise_floor(self._floors.above(part.seek, self._least(lane, page), page.service_us))
                 is_resolved = True

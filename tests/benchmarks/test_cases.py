@@ -18,6 +18,7 @@ from benchmarks.sides import Outcome, Side, side
 
 WITHOUT_BLOOP = {"images", "to_arrow", "memory", "lanes", "growth", "server", "kinesis_reshard"}
 BESIDE_ASYNC_KINESIS = {"kinesis"}
+SPARK = {"spark", "spark_latency"}
 SMOKE = Scale(1, is_smoke=True)
 
 
@@ -76,9 +77,16 @@ def test_a_reshard_under_load_loses_and_repeats_nothing():
     assert [row.median for row in told.rows] == [1, 1]
 
 
-@pytest.mark.parametrize("case", sorted(CASES.keys() - WITHOUT_BLOOP - BESIDE_ASYNC_KINESIS - ASKED_FOR))
+@pytest.mark.parametrize("case", sorted(CASES.keys() - WITHOUT_BLOOP - SPARK - BESIDE_ASYNC_KINESIS - ASKED_FOR))
 def test_case_beside_bloop(case, bloop):
     assert "bloop" in check_smoke(case).versions
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.timeout(300)  # two JVMs
+@pytest.mark.parametrize("case", sorted(SPARK))
+def test_case_of_spark(case):
+    check_smoke(case)
 
 
 def test_an_idle_stream_asks_each_shard_once_a_second(bloop):

@@ -13,8 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "streamiter.demo", *arguments]
+def command(*arguments: str, with_spark: bool = False) -> list[str]:
+    """Without the last scene, unless it is wanted: it starts a JVM."""
+    return [sys.executable, "-m", "streamiter.demo", *([] if with_spark else ["--without-spark"]), *arguments]
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

@@ -174,6 +174,23 @@ def test_a_reader_who_has_seen_enough_ends_it_quietly(lines, tmp_path):
     assert not processes_of(tmp_path)
 
 
+@pytest.mark.xdist_group("spark")
+def test_it_ends_with_the_changes_as_a_spark_dataframe(tmp_path):
+    ended = subprocess.run(
+        command("--fast", with_spark=True), cwd=ROOT, env=environment(tmp_path), capture_output=True, timeout=110
+    )
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert ended.stderr == b""
+    before, title, after = ended.stdout.decode().partition("The same changes as a Spark DataFrame, counted\n")
+    count = int(re.fullmatch(CLOSING, before.splitlines()[-2])[1])
+    assert title
+    heading, *lines = after.splitlines()
+    assert heading.split() == ["status", "changes", "orders", "total"]
+    assert lines[0].split()[0] == "placed"
+    assert sum(int(line.split()[1]) for line in lines) == count
+    assert not list(tmp_path.iterdir()), "files are left behind"
+
+
 def test_help_names_the_options_and_hides_the_inner_one(tmp_path):
     told = run(tmp_path, "--help").stdout.decode()
     assert "--fast" in told

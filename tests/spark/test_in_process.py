@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 from pyspark.sql.types import StructType
 
-from streamiter import KinesisRecord
+from streamiter import InvalidToken, KinesisRecord, RecordsExpired
 from streamiter.spark import worker
 from streamiter.spark.batch import BatchReader
 from streamiter.spark.columns import standard_schema
@@ -102,8 +103,8 @@ def test_faults_and_lagging_listings_change_nothing(served):
     world = RandomWorld(served, 7)
     served.misbehave(seed=5)
     query = Query(partial(options_of, served), standard_schema())
-    for _ in range(3):
-        world.live(20)
+    for _ in range(2):
+        world.live(15)
         query.run()
     assert sorted(query.keys) == world.keys
 
@@ -174,3 +175,35 @@ def test_kinesis_streams_have_the_same_readers(served):
     clicks.put("S3", b"9", key="user-9")
     query.run(maxRecordsPerTrigger="2")
     assert len(set(query.keys)) == len(query.keys) == 10
+
+
+def test_a_micro_batch_whose_end_is_held_no_more_fails_instead_of_waiting_for_it(served):
+    served.shape("S0")
+    written = [served.put("S0") for _ in range(3)]
+    reader = StreamReader(options_of(served, lateness="none"), standard_schema())
+    start = reader.initialOffset()
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) == start:
+        pass
+    reader.stop()
+    served.trim("S0")
+    again = StreamReader(options_of(served), standard_schema())
+    with pytest.raises(RecordsExpired, match=f"record {written[-1].sequence_number}, up to which it was read before"):
+        keys_of(again, again.partitions(start, end))
+    skipping = StreamReader(options_of(served, failOnDataLoss="false"), standard_schema())
+    assert keys_of(skipping, skipping.partitions(start, end)) == []
+
+
+def test_a_token_of_another_stream_is_told(served):
+    served.shape("S0")
+    served.put("S0")
+    reader = StreamReader(options_of(served), standard_schema())
+    start = reader.initialOffset()
+    old = served.stream_arn
+    served.disable()
+    served.enable("S0")
+    told = parse_options("dynamodb_streams", ("table",), {"table": "users", "endpointUrl": served.endpoint_url})
+    other = StreamReader(told, standard_schema())
+    with pytest.raises(InvalidToken, match="disabled and enabled again") as raised:
+        other.latestOffset(start, other.getDefaultReadLimit())
+    assert old in str(raised.value)
+    assert len(traceback.extract_tb(raised.value.__traceback__)) <= 3, "without the calls that it came through"

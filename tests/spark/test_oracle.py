@@ -28,6 +28,7 @@ def test_batches_micro_batches_and_restarts(reader, queries, sim, seed):
     assert sorted(row.order_key for row in queries.rows) == world.keys
 
 
+@pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(300)  # five JVMs
 def test_on_a_cluster(sim, tmp_path):
     """The same with executors that are processes of their own: `local-cluster[2,1,1024]`."""
