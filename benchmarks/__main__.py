@@ -56,7 +56,7 @@ def measure(case: str, scale: Scale) -> Report:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures what is named, and shows all that was ever measured here in the table and the picture."""
     options = _parse(arguments)
-    names = options.names or [name for name in CASES if name not in ASKED_FOR]
+    names = [] if options.draw else options.names or [name for name in CASES if name not in ASKED_FOR]
     if options.instructions and "instructions" not in names:
         names.append("instructions")
     scale = Scale(1 if options.smoke else options.runs, options.smoke)
@@ -70,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     picture.draw(reports, options.results / "performance.png")
     if options.results == PLACE and not scale.is_smoke:
         figures.fill_pages(reports)
-    print(table.text({name: report for name, report in reports.items() if name in names}))
+    shown = reports if options.draw else {name: report for name, report in reports.items() if name in names}
+    print(table.text(shown))
     return 0
 
 
@@ -79,6 +80,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(CASES)}; default all but the last")
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="of each comparison; default 5")
     parser.add_argument("--smoke", action="store_true", help="small sizes, once: shows that it works, not how fast")
+    parser.add_argument(
+        "--draw", action="store_true", help="measure nothing: show what is kept, in picture and pages too"
+    )
     parser.add_argument("--instructions", action="store_true", help="also count instructions, with valgrind")
     parser.add_argument(
         "--results", type=Path, metavar="FOLDER", help="default benchmarks/results, with --smoke a temporary one"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from benchmarks import machine, table
@@ -47,8 +51,14 @@ def draw(reports: Reports, path: Path) -> None:
     figure.suptitle(title, fontsize=14, x=0.01, ha="left")
     figure.supxlabel(_footer(reports), fontsize=8, color="#555555", x=0.01, ha="left")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+    figure.savefig(path, metadata={"Software": None, "Description": digest(reports)})
     pyplot.close(figure)
+
+
+def digest(reports: Reports) -> str:
+    """Tells from which results a picture was drawn: it stands in the file."""
+    told = json.dumps({name: asdict(report) for name, report in reports.items()}, sort_keys=True)
+    return sha256(told.encode()).hexdigest()
 
 
 def _targets(axes: Any, reports: Reports) -> None:
@@ -68,7 +78,7 @@ def _targets(axes: Any, reports: Reports) -> None:
     axes.set_xlim(left=0.1, right=axes.get_xlim()[1] * 4)
     axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
     axes.minorticks_off()
-    labels = [f"{SHORT.get(name, name)}\nvs {row.peer:.44}" for name, row in rows]
+    labels = [f"{SHORT.get(name, name)}\nvs {shorten(row.peer, 44, placeholder=' …')}" for name, row in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_xlabel("reached / target, with the spread of the runs (log)")
     axes.set_title("Targets", loc="left")
@@ -125,6 +135,7 @@ def _latency(axes: Any, reports: Reports) -> None:
             shown = f"{label}, {count} shard{'' if count == '1' else 's'}"
             axes.plot([int(latency) for latency in by_latency], rates, style, color=colour, label=shown)
     axes.set_yscale("log")
+    axes.set_ylim(top=axes.get_ylim()[1] * 6)  # the legend stands above
     axes.set_xlabel("milliseconds that a call takes")
     axes.set_ylabel("records in a second (log)")
     axes.legend(fontsize=8, frameon=False)

@@ -17,7 +17,10 @@ def decode_image(image: Any) -> dict[str, Any] | None:
         image = _decode_json(image) if image else None
     if image is None:
         return None
-    return {name: _value(*next(iter(typed.items()))) for name, typed in image.items()}
+    try:
+        return {name: _value(*next(iter(typed.items()))) for name, typed in image.items()}
+    except StopIteration:
+        raise ValueError("an attribute has no type") from None
 
 
 def image_text(image: Any) -> str | None:

@@ -38,6 +38,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "cli.md"
 SHOWN_URL = "http://127.0.0.1:8000"  # whichever port it really is
 NOW = 1_750_000_000.0  # 2025-06-15T15:06:40Z
+LATER = 3.0  # seconds after the last change, when somebody looks
 COLUMNS = 96
 BLOCK = re.compile(r"(?<=\n)```console\n(?P<inner>.*?)```", re.DOTALL)
 LIGHT = TerminalTheme(
@@ -67,7 +68,7 @@ def stage() -> Iterator[tuple[Simulator, Shop]]:
                 os.chdir(folder)
                 shop = Shop(sim, clock)
                 shop.write_history()
-                clock.advance(3)
+                clock.advance(LATER)
                 yield sim, shop
             finally:
                 os.chdir(before)
@@ -75,6 +76,7 @@ def stage() -> Iterator[tuple[Simulator, Shop]]:
 
 def run(sim: Simulator, line: str) -> str:
     """What a command line prints; an exit code that is not 0 is told."""
+    sim.clock.set(NOW + LATER)  # a command that waits moves the clock: each begins at the same moment
     words = shlex.split(line)
     done = CliRunner().invoke(streamiter, words[1:], obj=Setting(clock=sim.clock), prog_name="streamiter")
     text = (done.stdout + done.stderr).replace(sim.endpoint_url, SHOWN_URL)

@@ -25,19 +25,6 @@ FIELD = re.compile(r"    (?P<name>\w+): (?P<type>[^#=]+?)(?: = [^#]+?)?(?:  # (?
 DECISION = re.compile(r"#\s*(?P<title>.+)")
 
 
-# Pages that another part of the work brings; the navigation has their places already.
-AWAITED = {"spark.md", "sources.md"}
-
-
-def on_config(config: Any) -> Any:
-    """Leaves out of the navigation what is awaited and not there yet."""
-    for section in config.nav:
-        for pages in section.values():
-            if isinstance(pages, list):
-                pages[:] = [page for page in pages if isinstance(page, str) or not _is_missing(*page.values())]
-    return config
-
-
 def on_files(files: Files, config: Any) -> Files:
     """Adds the list of decisions, and the pictures that lie outside docs/."""
     files.append(File.generated(config, "decisions/index.md", content="\n".join(_decisions())))
@@ -72,10 +59,6 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     if found:
         raise PluginError(f"{page.file.src_uri} would fetch from elsewhere: {found[0]}")
     return output
-
-
-def _is_missing(page: str) -> bool:
-    return page in AWAITED and not (ROOT / "docs" / page).exists()
 
 
 def _outside(file: File, link: re.Match[str]) -> Path | None:

@@ -33,6 +33,12 @@ class Stopped(BaseException):
         self.code = code
 
 
+class Mistyped(click.ClickException):
+    """An option's own language was not kept to: the message has lines of its own, with a caret under the place."""
+
+    exit_code = MISUSED
+
+
 class Unwell(click.ClickException):
     """What was looked at is not as it should be; everything was told already, only the exit code is left."""
 

@@ -16,6 +16,7 @@ from streamiter.cli.paint import Span, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
+from streamiter.demo.screen import printable
 from streamiter.record import ChangeRecord, Record
 from streamiter.source import Source
 from streamiter.stream import Stream
@@ -180,4 +181,4 @@ class Export:
 
     def _notice(self, message: str) -> None:
         self._status.clear()
-        click.echo(f"streamiter: {message}", err=True)
+        click.echo(f"streamiter: {printable(message)}", err=True)

@@ -78,7 +78,8 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
         try:
             return parse_moment(value, setting().clock.now(), sign=self._sign)
         except ValueError as error:
-            return self.fail(f"{error}, or {' or '.join(self._words)}", param, ctx)
+            words = f", or {' or '.join(self._words)}" if self._words else ""
+            return self.fail(f"{error}{words}", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

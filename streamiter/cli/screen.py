@@ -49,7 +49,9 @@ def _head(view: View, width: int) -> Text:
     moment = datetime.fromtimestamp(int(view.now), UTC)
     right = f"{moment:%H:%M:%S} UTC   up {short_time(view.up_seconds)}"
     left = printable(title_of(view.stream))[: max(8, width - len(right) - 2)]
-    return Text.assemble((left, "bold"), " " * (width - len(left) - len(right)), (right, "dim"))
+    line = Text.assemble((left, "bold"), " " * (width - len(left) - len(right)), (right, "dim"))
+    line.truncate(width, overflow="ellipsis")
+    return line
 
 
 def _facts(view: View, width: int) -> list[Text]:

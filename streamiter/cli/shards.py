@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -63,10 +64,13 @@ def command(
     the token has not read. It takes a call or two a shard; a picture takes a reading of all records.
     """
     prepare_output()
+    for file in filter(None, (svg, png)):
+        if not os.access(Path(file).absolute().parent, os.W_OK):  # told now, not after everything was read
+            raise click.ClickException(f"{file} cannot be written: is there such a folder, and may you write to it?")
     status = StatusLine()
     try:
         source = find_source(place)
-        token = _load(token_file, source) if token_file else None
+        token = _load(token_file, source) if token_file is not None else None
 
         def stands(lineage: Lineage) -> dict[str, Standing]:
             return {} if token is None else standings(token, lineage)

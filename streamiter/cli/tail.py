@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from streamiter.cli.command import Command, takes_stream
+from streamiter.cli.ending import Mistyped
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
 from streamiter.cli.moments import Moment, age
@@ -21,6 +22,7 @@ from streamiter.cli.tokenfile import TokenFile
 from streamiter.cli.values import to_json, unreadable_json
 from streamiter.cli.where import Test, WhereError, parse_where
 from streamiter.clock import SECOND_US
+from streamiter.demo.screen import printable
 from streamiter.record import Record
 from streamiter.stream import Stream
 
@@ -50,7 +52,7 @@ class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
             return parse_where(value)
         except WhereError as error:
             message, *shown = error.shown.splitlines()
-            raise click.ClickException("\n".join([f"--where: {message}", *shown])) from error
+            raise Mistyped("\n".join([f"--where: {message}", *shown])) from error
 
 
 @click.command("tail", cls=Command, examples=EXAMPLES)
@@ -82,7 +84,7 @@ def command(place: Place, start: Any, token_file: str | None, **options: Any) ->
     perhaps some lines once more, none is left out.
     """
     prepare_output()
-    kept = TokenFile(token_file) if token_file else None
+    kept = TokenFile(token_file) if token_file is not None else None
     Tail(place, kept, **options).run(start)
 
 
@@ -215,9 +217,10 @@ class Tail:
         return f"waiting, the last change was {age((self._meter.now_us() - self._last.created_us) / 1e6)} ago"
 
     def _notice(self, message: str) -> None:
-        self._journal.flush()
-        self._status.clear()
-        click.echo(f"streamiter: {message}", err=True)
+        # Nothing is printed and no token taken here: who speaks may have a record in hand that is not printed yet.
+        self._status.hide()
+        click.echo(f"streamiter: {printable(message)}", err=True)
+        self._status.show()
 
 
 def _json_lines(record: Record) -> str:

@@ -16,6 +16,8 @@ class TokenFile:
     """Where a reader keeps its place between runs."""
 
     def __init__(self, path: str | Path) -> None:
+        if not str(path):
+            raise click.ClickException("the token file has an empty name: is a variable of your shell not set?")
         self.path = Path(os.path.realpath(path))  # a link stays one: what it leads to is replaced
         self.shown = str(path)
 
@@ -51,8 +53,12 @@ class TokenFile:
 def replace_file(path: Path, content: bytes) -> None:
     """Puts a file in place, whole or not at all: written beside, forced to disk, renamed."""
     beside = path.with_name(f".{path.name}.new")
+    with suppress(FileNotFoundError):
+        os.unlink(beside)  # a kill left it there; or somebody's link, which must not be followed
     try:
-        with open(beside, "wb") as file:
+        with open(beside, "xb") as file:
+            with suppress(OSError, AttributeError):
+                os.fchmod(file.fileno(), os.stat(path).st_mode & 0o777)  # who may read it stays as it is
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -19,6 +19,7 @@ from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.screen import draw, draw_line
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.tokenfile import TokenFile
+from streamiter.demo.screen import printable
 from streamiter.source import Source
 from streamiter.stream import Stream
 
@@ -54,7 +55,7 @@ def command(
     terminal, it prints a line every five seconds.
     """
     prepare_output()
-    token = TokenFile(token_file).load() if token_file else None
+    token = TokenFile(token_file).load() if token_file is not None else None
     console = Console(file=sys.stdout, highlight=False)
     is_live = console.is_terminal and not as_json
     top = Top(
@@ -125,7 +126,7 @@ class Top:
     def _take_notice(self, message: str) -> None:
         self._notice = message
         if self._console is None:
-            click.echo(f"streamiter: {message}", err=True)
+            click.echo(f"streamiter: {printable(message)}", err=True)
 
 
 def _told(view: View) -> dict[str, Any]:

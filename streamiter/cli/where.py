@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len
+
 from streamiter.cli.values import event_of, key_of
+from streamiter.demo.screen import printable
 from streamiter.record import ChangeRecord, Record
 
 Test = Callable[[Record], bool]
@@ -37,10 +40,15 @@ class WhereError(ValueError):
     @property
     def shown(self) -> str:
         """The message, and the text with a caret under the place."""
-        text, at = " ".join(self.text.splitlines()), self.at
-        if at > 60:  # a long text is shown around the place
-            text, at = "…" + text[at - 50 :], 51
-        return f"{self}\n  {text[:100]}\n  {' ' * at}^"
+        # Escaped as it will be printed, so that the caret still stands under the place.
+        before, after = (
+            printable(" ".join(part.splitlines())) for part in (self.text[: self.at], self.text[self.at :])
+        )
+        if self.text[: self.at].endswith(("\n", "\r")):
+            before += " "
+        if len(before) > 60:  # a long text is shown around the place
+            before = "…" + before[-50:]
+        return f"{self}\n  {before}{after[:40]}\n  {' ' * cell_len(before)}^"
 
 
 class _Token(NamedTuple):

@@ -101,7 +101,10 @@ class Discovery:
         if self._empty and self._quiet < AGREEING:
             return  # An empty list is one of the ways in which listings lag.
         self.listings += 1
-        self._agreed = {shard_id: self._agreed.get(shard_id, 0) + 1 for shard_id in doubtful}
+        # A shard of which only its parent's end told, and no listing yet, is not shown by this one to be an orphan.
+        self._agreed = {
+            shard_id: self._agreed.get(shard_id, 0) + 1 if shard_id in listed else 0 for shard_id in doubtful
+        }
         is_doubtful = bool(doubtful) or not self._expected <= set(listed)
         self.is_whole = self.is_whole or not is_doubtful or self._quiet >= AGREEING - 1
         for wait in self._waits.values():
@@ -156,8 +159,10 @@ class Discovery:
         pauses = [min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), self._every_us)]
         if self._empty:
             pauses.append(EMPTY_EVERY_US if self.listings else 0)
-        if self._is_requested or not self.is_whole or any(count < AGREEING for count in self._agreed.values()):
+        if self._is_requested or not self.is_whole or any(0 < count < AGREEING for count in self._agreed.values()):
             pauses.append(0)
+        if 0 in self._agreed.values():
+            pauses.append(_pause_us(self._quiet))
         if self._waits:
             fewest = min(wait.listings for wait in self._waits.values())
             pauses.append(_pause_us(fewest) or gather_us)

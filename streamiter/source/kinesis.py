@@ -1,29 +1,18 @@
-"""Kinesis Data Streams as a source, over boto3.
-
-Kinesis never says that a place is no longer held: an old sequence number opens at the horizon, or gives empty pages for
-good, and an iterator that trimming overtakes goes on behind what was trimmed. So a shard is opened *at* the last record
-that was read, which has to come again, and each page is held against the retention (docs/sources.md).
-"""
+"""Kinesis Data Streams as a source, over boto3."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
-
-from botocore.exceptions import ClientError
+from typing import Any, Literal
 
 from streamiter.clock import SECOND_US
 from streamiter.errors import (
     InvalidOption,
     InvalidStream,
-    IteratorExpired,
     PositionTrimmed,
-    ShardGone,
-    SourceError,
     StreamiterError,
     TransientError,
 )
@@ -34,27 +23,16 @@ from streamiter.source.aws import names_near, our_words, part, service_time_us
 from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
 from streamiter.source.kinesis_page import RawPage, decode_page, parsed_page, read_changes, read_payloads
+from streamiter.source.kinesis_place import HOUR_US, LEAST_RETENTION_US, MOST_EMPTIES, KinesisPlace
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
+from streamiter.source.kinesis_words import kinesis_words
 from streamiter.source.wire import own_call
 
 _ARN = re.compile(r"arn:[\w-]+:kinesis:(?P<region>[\w-]*):[\w-]*:stream/(?P<name>[A-Za-z0-9_.-]{1,128})")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-HOUR_US = 3600 * SECOND_US
-LEAST_RETENTION_US = 24 * HOUR_US  # no stream holds its records for less
 LOOK_AGAIN_US = 60 * SECOND_US  # how old what is known of the retention may become
-RECORD_BYTES = 700  # what a waiting record takes in memory beyond its payload
-MOST_EMPTIES = 8  # pages that may be empty, and say that there is no more, before the record that is waited for
-
-
-class _Place(NamedTuple):
-    """A living iterator, and what is known of the place that it stands at."""
-
-    text: str
-    awaited: str | None = None  # the next record has to be this one: it was read before, so nothing is lost since
-    was_read: bool = False  # the one waited for is not to be given again
-    empties: int = 0  # pages without it
-    start_us: int | None = None  # what arrived before was not asked for
-    whole_us: int | None = None  # all that arrived up to this moment was given
+RECORD_BYTES = 550  # what a waiting record takes in memory beyond its payload, ...
+CHANGE_BYTES = 950  # ... and a change
 
 
 class KinesisStreams:
@@ -98,6 +76,7 @@ class KinesisStreams:
         self._stream = arn["name"] if arn else name_or_arn
         self._read = read_changes if records == "dynamodb" else read_payloads
         self.record_type: type[Record] = KinesisChange if records == "dynamodb" else KinesisRecord
+        self._record_bytes = CHANGE_BYTES if records == "dynamodb" else RECORD_BYTES
         self.drops_duplicates = duplicates == "drop"
         self._read_us = _pause_us("reads_per_second", reads_per_second)
         self._byte_us = _pause_us("bytes_per_second", bytes_per_second)
@@ -153,7 +132,7 @@ class KinesisStreams:
         """One ListShards call: up to 1000 shards, none of them expired."""
         # A token is all that the next page may be asked with.
         options: dict[str, Any] = dict(self._by) if after is None else {"NextToken": after}
-        with self._words("kinesis:ListShards", self._given, gone=InvalidStream), own_call():
+        with kinesis_words("kinesis:ListShards", self._given, gone=InvalidStream), own_call():
             response = self._clients.reading.list_shards(**options)
         service_us = service_time_us(response)
         self._look_again(service_us, LOOK_AGAIN_US)
@@ -161,41 +140,34 @@ class KinesisStreams:
 
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
-        with self._words("kinesis:GetShardIterator", self._where(shard_id), position), own_call():
+        with kinesis_words("kinesis:GetShardIterator", self._where(shard_id), position), own_call():
             response = self._clients.reading.get_shard_iterator(
                 **self._by, ShardId=shard_id, **_iterator_type(position)
             )
-        text = part(response, "ShardIterator")
-        if isinstance(position, After | AtNumber):
-            number = position.place.text if isinstance(position, After) else position.text
-            return ShardIterator(shard_id, _Place(text, number, isinstance(position, After)))
-        return ShardIterator(
-            shard_id, _Place(text, start_us=position.time_us if isinstance(position, AtTime) else None)
-        )
+        return ShardIterator(shard_id, KinesisPlace.opened(part(response, "ShardIterator"), position))
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page:
-        """One GetRecords call."""
-        shard_id, place = iterator.shard_id, iterator.value
-        by = self._by if "StreamARN" in self._by else {}
-        with self._words("kinesis:GetRecords", self._where(shard_id)), own_call(decode_page) as answer:
-            response = self._clients.reading.get_records(
-                ShardIterator=place.text, Limit=min(limit, self.page_limit), **by
-            )
-        page = parsed_page(response) if answer.page is None else answer.page
-        service_us = service_time_us(response)
-        self._check_held(shard_id, place, page, service_us)
+        """One GetRecords call; two more where it may have fallen behind what is held."""
+        shard_id = iterator.shard_id
+        place: KinesisPlace = iterator.value
+        page, service_us = self._get_records(
+            shard_id, place, limit + place.was_read
+        )  # the one that was read comes again
+        is_checked = self._check_held(shard_id, place, page, service_us)
         records = self._read(shard_id, page.Records)
-        if page.Records and place.awaited is not None and place.was_read:
-            del records[0]  # of an aggregate, the others follow: how many of them were read, the cursor knows
+        if place.was_read:
+            del records[:1]  # of an aggregate, the others follow: how many of them were read, the cursor knows
+        following = place.following(page, service_us)
         size_bytes = sum(len(row.Data) for row in page.Records)
+        behind = page.MillisBehindLatest
         return Page(
             records,
-            self._next(shard_id, place, page, service_us),
+            None if following is None else ShardIterator(shard_id, following),
             service_us,
-            None if page.MillisBehindLatest is None else page.MillisBehindLatest == 0,
-            size_bytes + RECORD_BYTES * len(records),
+            None if behind is None else behind == 0 and not page.Records,
+            size_bytes + self._record_bytes * len(records),
             tuple(Shard(child.ShardId, child.ParentShards) for child in page.ChildShards or ()),
-            max(self._read_us, round(size_bytes * self._byte_us)),
+            max(self._read_us * (1 + is_checked), round(size_bytes * self._byte_us)),
         )
 
     def close(self) -> None:
@@ -204,59 +176,58 @@ class KinesisStreams:
 
     # -- what is held
 
-    def _next(self, shard_id: str, place: _Place, page: RawPage, service_us: int | None) -> ShardIterator | None:
-        if not page.NextShardIterator:
-            return None
-        if not page.Records:
-            whole_us = place.whole_us if page.MillisBehindLatest else service_us
-            following = place._replace(text=page.NextShardIterator, empties=place.empties + 1, whole_us=whole_us)
-        else:
-            following = _Place(page.NextShardIterator, whole_us=page.Records[-1].arrived_us)
-        return ShardIterator(shard_id, following)
-
-    def _check_held(self, shard_id: str, place: _Place, page: RawPage, service_us: int | None) -> None:
-        """Raises where the page may begin behind records that were never given."""
+    def _check_held(self, shard_id: str, place: KinesisPlace, page: RawPage, service_us: int | None) -> bool:
+        """Raises where the page begins behind records that were never given. Gives whether that took another read."""
         if place.awaited is not None:
-            self._check_awaited(shard_id, place, page)
-            return
-        since_us = place.whole_us
-        if since_us is None and place.start_us is not None and service_us is not None:
-            # A start that is older than all that is held stands for the horizon.
-            since_us = place.start_us if service_us - place.start_us <= self._retention_us else None
-        if since_us is None or service_us is None or service_us + SECOND_US - since_us <= LEAST_RETENTION_US:
-            return
+            if place.is_missed(page, self._retention_us):
+                raise self._trimmed(shard_id, place.awaited)
+            return False
+        since_us = None if service_us is None else place.since_us(service_us, self._retention_us)
+        if service_us is None or since_us is None or service_us + SECOND_US - since_us <= LEAST_RETENTION_US:
+            return False
         self._look_again(service_us, SECOND_US)  # it may have been decreased of late
         if service_us + SECOND_US - since_us <= self._retention_us:
-            return
-        if place.whole_us is None:
-            raise PositionTrimmed(f"{self._where(shard_id)}: its start is older than what is held")
-        # Whether anything is lost, the last record tells: opened there, the shard has to give it again.
-        raise IteratorExpired(f"{self._where(shard_id)}: it may have fallen behind what is held")
+            return False
+        # What came before the page may be gone; if its last record is still there, now, nothing behind it went before.
+        if place.last is None or not self._holds(shard_id, place.last):
+            raise self._trimmed(shard_id, place.last)
+        return True
 
-    def _check_awaited(self, shard_id: str, place: _Place, page: RawPage) -> None:
-        if page.Records:
-            if page.Records[0].SequenceNumber == place.awaited:
-                return
-        else:
-            behind = page.MillisBehindLatest
-            is_over = page.NextShardIterator is None or (not behind and place.empties + 1 >= MOST_EMPTIES)
-            # Kinesis may give empty pages for good, from a place that is as far behind as the retention goes.
-            if not is_over and (behind is None or behind * 1000 < self._retention_us):
-                return
-        raise PositionTrimmed(
-            f"{self._where(shard_id)}: record {place.awaited}, from which to go on, is no longer held"
-        )
+    def _holds(self, shard_id: str, number: str) -> bool:
+        """Whether the shard still has this record."""
+        place: KinesisPlace | None = self.open_iterator(shard_id, AtNumber(number)).value
+        for _ in range(MOST_EMPTIES):
+            assert place is not None  # the record before a page is missed, if nothing else, where the shard ends
+            page, service_us = self._get_records(shard_id, place, 1)
+            if page.Records or place.is_missed(page, self._retention_us):
+                return not place.is_missed(page, self._retention_us)
+            place = place.following(page, service_us)
+        raise TransientError(f"{self._where(shard_id)}: record {number} is looked for, and only empty pages come")
+
+    def _trimmed(self, shard_id: str, number: str | None) -> PositionTrimmed:
+        behind = "its start" if number is None else f"record {number}, from which to go on,"
+        return PositionTrimmed(f"{self._where(shard_id)}: {behind} is no longer held")
+
+    def _get_records(self, shard_id: str, place: KinesisPlace, limit: int) -> tuple[RawPage, int | None]:
+        """One GetRecords call: the page, and its time."""
+        by = self._by if "StreamARN" in self._by else {}
+        with kinesis_words("kinesis:GetRecords", self._where(shard_id)), own_call(decode_page) as answer:
+            response = self._clients.reading.get_records(
+                ShardIterator=place.text, Limit=min(limit, self.page_limit), **by
+            )
+        page = parsed_page(response) if answer.page is None else answer.page
+        return page, service_time_us(response)
 
     def _look_again(self, service_us: int | None, most_us: int) -> None:
-        if service_us is None or self._looked_us is None or service_us - self._looked_us < most_us:
+        if service_us is None:
             return
         with self._lock:
-            if service_us - self._looked_us >= most_us:
+            if self._looked_us is None or service_us - self._looked_us >= most_us:
                 self._look()
 
     def _look(self) -> None:
         """One DescribeStreamSummary call: the stream's name for tokens, and its retention."""
-        with self._words("kinesis:DescribeStreamSummary", self._given, gone=InvalidStream), own_call():
+        with kinesis_words("kinesis:DescribeStreamSummary", self._given, gone=InvalidStream), own_call():
             response = self._clients.reading.describe_stream_summary(**self._by)
         summary = part(response, "StreamDescriptionSummary")
         arn, made = summary["StreamARN"], summary.get("StreamCreationTimestamp")
@@ -267,31 +238,8 @@ class KinesisStreams:
         self._retention_us = int(summary["RetentionPeriodHours"]) * HOUR_US
         self._looked_us = service_time_us(response)
 
-    # -- words
-
     def _where(self, shard_id: str) -> str:
         return f"shard {shard_id} of {self._given}"
-
-    @contextmanager
-    def _words(
-        self, action: str, where: str, position: Position | None = None, gone: type[Exception] = ShardGone
-    ) -> Iterator[None]:
-        try:
-            with our_words(action, where, gone=gone, at_time=isinstance(position, AtTime)):
-                yield
-        except ShardGone as error:
-            if "shard" not in _told(error)[1].lower():  # it is the stream that is not there
-                raise InvalidStream(str(error)) from error
-            raise
-        except SourceError as error:
-            code, message = _told(error)
-            if code != "InvalidArgumentException" or position is None:
-                raise
-            if isinstance(position, AtTime) and "currentTimestampInMillis" in message:
-                raise TransientError(str(error)) from error  # one of the service's clocks is behind the others
-            if isinstance(position, After | AtNumber) and not _is_foreign(message):
-                raise PositionTrimmed(str(error)) from error
-            raise
 
     def _near(self) -> str:
         """The names that the wrong one may have meant, where the caller may list streams."""
@@ -347,15 +295,3 @@ def _iterator_type(position: Position) -> dict[str, Any]:
         moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
         return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
     return {"ShardIteratorType": "TRIM_HORIZON"}
-
-
-def _told(error: BaseException) -> tuple[str, str]:
-    """The service's own code and message behind one of our errors."""
-    cause = error.__cause__
-    told = cause.response.get("Error", {}) if isinstance(cause, ClientError) else {}
-    return str(told.get("Code", "")), str(told.get("Message", ""))
-
-
-def _is_foreign(message: str) -> bool:
-    """Whether a sequence number was refused because it is another shard's or another stream's."""
-    return "encodes" in message or "did not come from this stream" in message

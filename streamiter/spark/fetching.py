@@ -8,17 +8,12 @@ from functools import partial
 from typing import Any
 
 from streamiter.clock import SECOND_US, Clock, microseconds
-from streamiter.errors import IteratorExpired, SourceError, Throttled, TransientError
+from streamiter.errors import IteratorExpired, SourceError, TransientError
 from streamiter.position import Position
 from streamiter.source.base import Page, Source
 from streamiter.source.cursor import Cursor, open_cursor
 from streamiter.stream.callers import Callers
-from streamiter.stream.driver import (
-    FIRST_PAUSE_US,
-    FIRST_THROTTLE_PAUSE_US,
-    LONGEST_PAUSE_US,
-    LONGEST_THROTTLE_PAUSE_US,
-)
+from streamiter.stream.faults import pause_after
 from streamiter.stream.schedule import UNPAUSED_EMPTIES
 
 PATIENCE_US = 60 * SECOND_US
@@ -76,7 +71,7 @@ class _Fetching:
     def _answer(self) -> Page:
         """The page that was asked for; asks again while its call fails in a way that may pass."""
         since_us: int | None = None
-        pause_us = 0
+        times = 0
         while True:
             (answer,) = self._wait()
             error = answer.error
@@ -92,11 +87,8 @@ class _Fetching:
             elif not isinstance(error, TransientError):
                 raise error
             else:
-                is_throttle = isinstance(error, Throttled)
-                first_us = FIRST_THROTTLE_PAUSE_US if is_throttle else FIRST_PAUSE_US
-                longest_us = LONGEST_THROTTLE_PAUSE_US if is_throttle else LONGEST_PAUSE_US
-                pause_us = min(max(2 * pause_us, first_us), longest_us)
-                self._clock.sleep(pause_us / SECOND_US)
+                times += 1
+                self._clock.sleep(pause_after(error, times) / SECOND_US)
             if now_us - since_us >= self._patience_us:
                 kind = type(error) if isinstance(error, SourceError) else SourceError
                 raise kind(

@@ -6,12 +6,10 @@ Calls are made side by side by daemon threads; everything else, and the clock, b
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.errors import (
@@ -20,7 +18,6 @@ from streamiter.errors import (
     ShardGone,
     SourceError,
     StreamiterError,
-    Throttled,
     TimeUnsupported,
     TransientError,
 )
@@ -29,28 +26,15 @@ from streamiter.shard import Shard
 from streamiter.source.base import Page, ShardPage, Source
 from streamiter.source.cursor import Cursor, open_cursor
 from streamiter.stream.callers import Answer, Callers
-from streamiter.stream.events import Retry
+from streamiter.stream.faults import LISTING, Faults
 from streamiter.stream.listener import Listener
+from streamiter.stream.lister import Lister, Listing, Outcome
 from streamiter.stream.reading import Reading
 
 logger = logging.getLogger("streamiter.stream")
 
-FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
-FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
-LONGEST_PAUSE_US = 2 * SECOND_US
-LONGEST_THROTTLE_PAUSE_US = 5 * SECOND_US
 GUESSED_RECORD_BYTES = 2048.0  # until the first page tells
 WAIT_SECONDS = 0.1  # how long to wait for answers before looking whether another lane has fallen due
-LISTING = "listing"
-
-
-@dataclass(slots=True)
-class _Fault:
-    """A row of failures of one shard, or of the listing."""
-
-    since_us: int
-    error: BaseException
-    times: int = 0
 
 
 class _Asked(NamedTuple):
@@ -67,17 +51,6 @@ class _Fetched(NamedTuple):
     page: Page | None
     error: Exception | None
     calls: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Pass:
-    """A listing under way: page after page."""
-
-    ticket: int
-    reading: Reading
-    rows: list[Shard] = field(default_factory=list)
-    cursors: set[str] = field(default_factory=set)
-    next: str | None = None
 
 
 class Driver:
@@ -97,28 +70,19 @@ class Driver:
         self.reading = reading
         self.calls: Counter[str] = Counter()
         self.pages = 0
-        self.retries = 0
-        self.throttles = 0
         self.is_final = False  # the stream is disabled
         self._source = source
         self._clock = clock
-        self._listener = listener
+        self.faults = Faults(listener, microseconds(patience))
         self._concurrency = concurrency
         self._callers = Callers(concurrency)
         self._prefetch_bytes = prefetch_bytes
-        self._patience_us = microseconds(patience)
         self._cursors: dict[str, Cursor] = {}
         self._asked: dict[str, _Asked] = {}
-        self._faults: dict[str, _Fault] = {}
         self._fatal: BaseException | None = None
         self._told_serial = 0  # what was asked up to here, when a refusal was last raised
         self._is_closed = False
-        self._listing: _Pass | None = None
-        self._is_page_asked = False
-        self._list_again_us = 0
-        self._broken_listings = 0
-        # One less than the service allows: a call that was under way for long counts there when it arrives.
-        self._listed_us: deque[int] = deque(maxlen=max(1, int(source.listings_per_second) - 1))
+        self._lister = Lister(source.listings_per_second)
         self._record_bytes = GUESSED_RECORD_BYTES
 
     @property
@@ -134,12 +98,10 @@ class Driver:
         self.reading = reading
         self._cursors.clear()
         self._asked.clear()
-        self._faults.clear()
+        self.faults.clear()
         self._fatal = None
         self._told_serial = 0
-        self._listing = None
-        self._is_page_asked = False
-        self._list_again_us = 0
+        self._lister.clear()
 
     def close(self) -> None:
         """Ends the threads and lets go of the source. May come from another thread."""
@@ -178,7 +140,7 @@ class Driver:
     @property
     def is_asking(self) -> bool:
         """Whether a call for the present reading is under way."""
-        return not self._is_closed and (bool(self._asked) or self._is_page_asked)
+        return not self._is_closed and (bool(self._asked) or self._lister.is_asked)
 
     def raise_fault(self) -> None:
         """Raises what must not be waited out any longer: a final refusal, or a fault that outlasted the patience."""
@@ -186,16 +148,7 @@ class Driver:
             error, self._fatal = self._fatal, None
             self._told_serial = self.reading.schedule.serial
             raise error
-        now_us = self.now_us
-        for name, fault in self._faults.items():
-            if now_us - fault.since_us >= self._patience_us:
-                fault.since_us = now_us  # It is tried again, with the same patience.
-                waited = f"{self._patience_us / SECOND_US:.0f} s"
-                kind = type(fault.error) if isinstance(fault.error, SourceError) else SourceError
-                raise kind(
-                    f"{_named(name)} gave nothing but errors for {waited} ({fault.times} tries); nothing is lost, "
-                    f"calling next() again goes on trying; the last error: {fault.error}"
-                ) from fault.error
+        self.faults.raise_overdue(self.now_us)
 
     @property
     def next_due_us(self) -> int:
@@ -280,10 +233,9 @@ class Driver:
 
     def _take(self, answer: Answer) -> None:
         job = answer.job
-        if isinstance(job, _Pass):
-            if job is self._listing:
-                self._is_page_asked = False
-                self._take_shard_page(job, answer)
+        if isinstance(job, Listing):
+            if job is self._lister.listing:
+                self._take_shard_page(answer)
             return
         if not isinstance(job, _Asked) or job.reading is not self.reading:
             return  # of before a move_to, or of a call that was given up
@@ -302,7 +254,7 @@ class Driver:
 
     def _take_page(self, shard_id: str, page: Page, *, opened: bool) -> None:
         self.pages += 1
-        self._recover(shard_id)
+        self.faults.recover(shard_id, self.now_us)
         if page.records:
             self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) / 8
         ended = page.next is None
@@ -349,38 +301,10 @@ class Driver:
             if not isinstance(error, TransientError) and asked.serial > self._told_serial:
                 self._fatal = self._fatal or error
 
-    def _postpone(self, name: str, error: BaseException) -> None:
-        now_us = self.now_us
-        fault = self._faults.setdefault(name, _Fault(now_us, error))
-        fault.error = error
-        fault.times += 1
-        self.retries += 1
-        self.throttles += isinstance(error, Throttled)
-        first_us, longest_us = FIRST_PAUSE_US, LONGEST_PAUSE_US
-        if isinstance(error, Throttled):
-            first_us, longest_us = FIRST_THROTTLE_PAUSE_US, LONGEST_THROTTLE_PAUSE_US
-        pause_us = min(first_us << min(fault.times - 1, 10), longest_us)
-        # Shards that failed together are not to come back together.
-        pause_us += pause_us * (crc32(name.encode()) % 256) // 512
-        self._tell_retry(name, fault, pause_us / SECOND_US)
-        if name == LISTING:
-            self._list_again_us = now_us + pause_us
-        elif not self.reading.lane(name).ended:
-            self.reading.failed(name, now_us + pause_us)
-
-    def _tell_retry(self, name: str, fault: _Fault, pause_seconds: float) -> None:
-        # The first of a row tells what is wrong; the others, that it still is.
-        level = logging.INFO if fault.times == 1 else logging.DEBUG
-        logger.log(level, "%s: %s; asked again in %.1f s", _named(name), fault.error, pause_seconds)
-        shard_id = None if name == LISTING else name
-        kind, reason = type(fault.error).__name__, str(fault.error)
-        self._listener.note(Retry, shard_id, kind, reason, fault.times, pause_seconds)
-
-    def _recover(self, name: str) -> None:
-        fault = self._faults.pop(name, None)
-        if fault is not None:
-            seconds = (self.now_us - fault.since_us) / SECOND_US
-            logger.info("%s: answers again, after %d calls that failed in %.1f s", _named(name), fault.times, seconds)
+    def _postpone(self, shard_id: str, error: BaseException) -> None:
+        due_us = self.faults.note(shard_id, error, self.now_us)
+        if not self.reading.lane(shard_id).ended:
+            self.reading.failed(shard_id, due_us)
 
     def _service_us(self, told_us: int | None) -> int:
         return microseconds(self._clock.now()) if told_us is None else told_us
@@ -388,57 +312,48 @@ class Driver:
     # -- listing
 
     def _listing_due_us(self) -> int | None:
-        """When the next page of shards is to be asked for; None while one is under way, or none is wanted."""
-        if self._is_page_asked:
-            return None
-        due_us = self._list_again_us
-        if self._listing is None:
-            wanted_us = self.reading.listing_due_us
-            if wanted_us is None:
-                return None
-            due_us = max(due_us, wanted_us)
-        if len(self._listed_us) == self._listed_us.maxlen:
-            due_us = max(due_us, self._listed_us[0] + SECOND_US)
-        return due_us
+        return self._lister.due_us(self.reading.listing_due_us)
 
     def _ask_listing(self, now_us: int) -> None:
         due_us = self._listing_due_us()
         if due_us is None or due_us > now_us or self._callers.room <= 0:
             return
-        if self._listing is None:
-            self._listing = _Pass(self.reading.discovery.begin(), self.reading)
-        self._is_page_asked = True
-        self._listed_us.append(now_us)
-        self._callers.submit(self._listing, partial(self._source.list_shards, self._listing.next))
+        lister = self._lister
+        if lister.listing is None:
+            lister.listing = Listing(self.reading.discovery.begin())
+        lister.is_asked = True
+        lister.count(now_us)
+        self._callers.submit(lister.listing, partial(self._source.list_shards, lister.listing.next))
 
-    def _take_shard_page(self, listing: _Pass, answer: Answer) -> None:
-        now_us = self.now_us
+    def _take_shard_page(self, answer: Answer) -> None:
+        self._lister.is_asked = False
         self.calls["list_shards"] += 1
         if answer.error is not None:
-            self._break_listing(listing)
-            self._postpone(LISTING, answer.error)
+            self._break_listing()
+            self._lister.again_us = self.faults.note(LISTING, answer.error, self.now_us)
             if not isinstance(answer.error, TransientError):
                 self._fatal = self._fatal or answer.error
             return
+        self.faults.recover(LISTING, self.now_us)
         page: ShardPage = answer.result
-        self._recover(LISTING)
-        listing.rows += page.shards
-        if page.next is not None and page.next not in listing.cursors:
-            listing.cursors.add(page.next)
-            listing.next = page.next
-            return
-        if page.next is not None and self._broken_listings < 2:
-            # A cursor that comes again would lead in a circle; only if it does so every time is this all there is.
-            self._broken_listings += 1
-            self._break_listing(listing)
-            return
-        self._broken_listings = 0
-        self._listing = None
+        outcome = self._lister.take(page)
+        if outcome is Outcome.BROKEN:
+            self._break_listing()
+        elif outcome is Outcome.WHOLE:
+            self._end_listing(page)
+
+    def _end_listing(self, page: ShardPage) -> None:
+        listing = self._lister.end()
         self.is_final = page.is_final
-        service_us = self._service_us(page.service_us)
         logger.debug("listed %d shards", len(listing.rows))
         self.reading.retain(self._source.retention_us)
-        self.reading.listed(listing.ticket, listing.rows, service_us, now_us, is_final=page.is_final)
+        service_us = self._service_us(page.service_us)
+        self.reading.listed(listing.ticket, listing.rows, service_us, self.now_us, is_final=page.is_final)
+
+    def _break_listing(self) -> None:
+        """It cannot be completed; what it told is true."""
+        self.reading.see(self._lister.end().rows)
+        self.reading.discovery.fail(self.now_us)
 
     def list_now(self) -> tuple[list[Shard], int]:
         """Lists the shards at once and waits for it, with the patience that all else has: rows, and when it began."""
@@ -447,11 +362,11 @@ class Driver:
             try:
                 return self._list_whole()
             except TransientError as error:
-                self._postpone(LISTING, error)
-                if self.now_us - since_us >= self._patience_us:
-                    self._faults.pop(LISTING)
+                again_us = self.faults.note(LISTING, error, self.now_us)
+                if self.now_us - since_us >= self.faults.patience_us:
+                    self.faults.forget(LISTING)
                     raise
-                self._clock.sleep((self._list_again_us - self.now_us) / SECOND_US)
+                self._clock.sleep((again_us - self.now_us) / SECOND_US)
 
     def _list_whole(self) -> tuple[list[Shard], int]:
         rows: list[Shard] = []
@@ -460,9 +375,8 @@ class Driver:
         began_us: int | None = None
         while following not in cursors:
             cursors.add(following)
-            if len(self._listed_us) == self._listed_us.maxlen:
-                self._clock.sleep(max(0, self._listed_us[0] + SECOND_US - self.now_us) / SECOND_US)
-            self._listed_us.append(self.now_us)
+            self._clock.sleep(max(0, self._lister.free_us - self.now_us) / SECOND_US)
+            self._lister.count(self.now_us)
             page: ShardPage = self._call(partial(self._source.list_shards, following))
             self.calls["list_shards"] += 1
             rows += page.shards
@@ -471,7 +385,7 @@ class Driver:
             if page.next is None:
                 break
             following = page.next
-        self._recover(LISTING)
+        self.faults.recover(LISTING, self.now_us)
         assert began_us is not None
         return rows, began_us
 
@@ -490,11 +404,6 @@ class Driver:
                 else:
                     return answer.result
 
-    def _break_listing(self, listing: _Pass) -> None:
-        self._listing = None
-        self.reading.see(listing.rows)
-        self.reading.discovery.fail(self.now_us)
-
 
 def _fetch(
     source: Source, shard_id: str, cursor: Cursor | None, position: Position | None, limit: int, now_us: int
@@ -510,7 +419,3 @@ def _fetch(
         return _Fetched(cursor, source.fetch(cursor.iterator, limit + cursor.to_skip), None, calls)
     except SourceError as error:
         return _Fetched(cursor, None, error, calls)
-
-
-def _named(name: str) -> str:
-    return "listing the shards" if name == LISTING else f"shard {name}"

@@ -56,7 +56,7 @@ class Retry(Event):
 
 @dataclass(frozen=True, slots=True)
 class Progress(Event):
-    """How far reading came, about every 5 s while it goes on, and once as it ends."""
+    """How far reading came: about every 5 s while records are asked for, or `heartbeat()` called, and once as it ends."""
 
     stats: Stats
     before: Stats  # as the Progress before told it; all zeros in the first one

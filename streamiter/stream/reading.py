@@ -148,6 +148,7 @@ class Reading:
         only now does the service's clock tell whether that hid a gap. `children`: all that follow it, where its end tells.
         """
         self._see_time(service_us)
+        self.schedule.rest(shard_id, now_us + rest_us)
         if shard_id in self._probes:
             return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
@@ -159,7 +160,7 @@ class Reading:
             lane.discard()
         else:
             self.merge.update(lane)
-        self.schedule.answered(lane, now_us, rest_us)
+        self.schedule.answered(lane, now_us)
         if ended:
             self.see(children)
             self._ended(lane, now_us)

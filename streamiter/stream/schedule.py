@@ -30,10 +30,12 @@ class Schedule:
         self._asked: dict[str, int] = {}
         self._answered: dict[str, int] = {}
 
-    def answered(self, lane: Lane, now_us: int, rest_us: int = 0) -> None:
-        """A page of the lane came: it falls due again, at once while there is more to catch up with, but for the rest that
-        the service's rates ask for. No wish, however urgent, shortens that."""
-        self._rested_us[lane.shard_id] = now_us + rest_us
+    def rest(self, shard_id: str, until_us: int) -> None:
+        """A page came, and the service's rates ask for a rest: no wish, however urgent, is met before."""
+        self._rested_us[shard_id] = until_us
+
+    def answered(self, lane: Lane, now_us: int) -> None:
+        """A page of the lane came: it falls due again, at once while there is more to catch up with."""
         self._answered_us[lane.shard_id] = now_us
         self._answered[lane.shard_id] = self._asked.get(lane.shard_id, 0)
         if lane.ended or lane.gap is not None:

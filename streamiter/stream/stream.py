@@ -249,7 +249,7 @@ class Stream:
         """Renews the iterators that are near their expiry. Safe in a tight loop: it calls out for these alone."""
         if not self._is_closed:
             self._driver.heartbeat()
-            self._listener.tell()
+            self._tell_noted()
 
     @property
     def lineage(self) -> Lineage:
@@ -272,14 +272,14 @@ class Stream:
         return Stats(
             calls=dict(driver.calls),
             pages=driver.pages,
-            records=self._totals["records"] + reading.merge.clock - reading.clock_before,
+            records=self._totals["records"] + reading.merge.clock - reading.clock_before - self._totals["duplicates"],
             late=self._totals["late"] + reading.merge.late,
             gaps=self._totals["gaps"] + reading.gaps,
             gone=self._totals["gone"] + reading.gone,
             poison=self._totals["poison"],
             duplicates=self._totals["duplicates"],
-            retries=driver.retries,
-            throttles=driver.throttles,
+            retries=driver.faults.retries,
+            throttles=driver.faults.throttles,
             held_by=reading.held_by,
             lag={lane.shard_id: _lag_seconds(lane, reading.service_us) for lane in lanes},
             waiting=sum(map(len, lanes)),
@@ -390,10 +390,7 @@ class Stream:
     def _tell(self) -> bool:
         """Tells what was noted, and of the record that comes next if it is late; gives whether late ones are told."""
         listener = self._listener
-        if listener.listens:
-            listener.tell()
-            if listener.is_progress_due(self._driver.now_us):
-                listener.progress(self.stats, self._driver.now_us)
+        self._tell_noted()
         if self._lateness_us is None or not listener.tells_late:
             return False
         reading = self._driver.reading
@@ -401,6 +398,13 @@ class Stream:
         if record is not None and record.late:
             listener.late(record, reading.age_us(record) / SECOND_US)
         return True
+
+    def _tell_noted(self) -> None:
+        listener = self._listener
+        if listener.listens:
+            listener.tell()
+            if listener.is_progress_due(self._driver.now_us):
+                listener.progress(self.stats, self._driver.now_us)
 
     def _tell_last_progress(self) -> None:
         if self._listener.listens:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from PIL import Image
 
-from benchmarks import figures, table
+from benchmarks import figures, picture, table
 from benchmarks.__main__ import CASES
 from benchmarks.canned.process import ROOT
 from benchmarks.price import price
@@ -51,6 +52,18 @@ def test_the_pages_show_the_results_that_are_kept(name):
     page = ROOT / name
     text = page.read_text("utf-8") if page.exists() else ""
     assert figures.fill(text, load(PLACE, CASES)) == text, "./dev bench fills the figures in"
+
+
+def test_the_picture_was_drawn_from_the_results_that_are_kept():
+    with Image.open(PLACE / "performance.png") as drawn:
+        assert drawn.info["Description"] == picture.digest(load(PLACE, CASES)), "./dev bench --draw draws it anew"
+
+
+@pytest.mark.parametrize("name", figures.PAGES)
+def test_no_line_begins_with_a_figure(name):
+    """It would begin a block of HTML, and end the paragraph."""
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    assert not [line for line in lines if line.startswith("<!--=") and not line.startswith("<!--= table")]
 
 
 def test_no_figure_of_the_performance_page_stands_outside_its_marks():

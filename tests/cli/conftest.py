@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +42,13 @@ def invoke(sim: Simulator) -> Invoke:
         return CliRunner().invoke(streamiter, [str(part) for part in arguments], obj=setting, env=env)
 
     return invoke
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """Where the tests run in a shell's background, Ctrl-C is ignored, by what they start, too: not here."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def environment(**more: str) -> dict[str, str]:

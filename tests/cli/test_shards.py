@@ -145,6 +145,13 @@ def test_pictures_are_drawn_to_files(users: Simulator, invoke: Invoke, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg", "users.token"]
 
 
+def test_where_a_picture_cannot_be_written_nothing_is_read(users: Simulator, invoke: Invoke, tmp_path: Path):
+    before = len(users.calls)
+    done = invoke("shards", "users", "--svg", tmp_path / "none" / "a.svg")
+    assert done.exit_code == 1 and "a.svg cannot be written" in done.stderr
+    assert len(users.calls) == before
+
+
 def test_since_leaves_out_what_is_older(users: Simulator, invoke: Invoke, tmp_path: Path):
     invoke("shards", "users", "--since", "50 minutes ago", "--svg", tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text("utf-8")

@@ -82,7 +82,7 @@ def test_the_list_of_commands_loads_none_of_them():
         "streamiter(['--help'], standalone_mode=False); print('streamiter.cli.simulate' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "simulate  Run a simulated DynamoDB" in done.stdout
+    assert "simulate    Run a simulated DynamoDB" in done.stdout
     assert done.stdout.endswith("False\n")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from streamiter.cli.where import WhereError, parse_where
 from streamiter.record import Change, ChangeRecord, Envelope
@@ -152,6 +153,15 @@ def test_what_is_wrong_is_shown_with_a_caret_under_the_place(text, place, words)
     assert len(shown) <= 110
     if place < len(text):
         assert shown[caret.index("^")] == text[place]
+
+
+def test_the_caret_stands_under_the_place_as_it_is_printed():
+    for text in ("event = A\x1b[2J &", "key = '漢字' &", "key = a\n and &", "key = " + "x" * 300 + " &"):
+        with pytest.raises(WhereError) as caught:
+            parse_where(text)
+        _, shown, caret = caught.value.shown.split("\n")
+        assert shown.isprintable()
+        assert cell_len(shown[: shown.index("&")]) == cell_len(caret) - 1
 
 
 @given(st.text(alphabet="evntky=()'\"!<>^*., andorit\\\n\x1b\u202e1", max_size=60))

@@ -29,6 +29,11 @@ def test_what_was_packed_comes_apart(packed):
     assert parts == [Part(row[0], row[2] if len(row) > 2 else None, row[1]) for row in packed]
 
 
+def test_long_tables_and_payloads_come_apart():
+    packed = [(f"key {number}", b"x" * number, str(number)) for number in range(300)]
+    assert take_apart(pack(packed)) == [Part(key, hashed, payload) for key, payload, hashed in packed]
+
+
 @given(st.lists(rows, min_size=1, max_size=3), st.data())
 def test_a_broken_aggregate_is_none(packed, data):
     whole = pack(packed)
@@ -61,6 +66,7 @@ def test_no_bytes_upset_it(message: bytes):
         b"\x08\x00",  # a number in the place of a key
         b"\x1a\x03\x0a\x01a",  # bytes in the place of a number
         b"\x00\x00",  # the field 0
+        b"\x0a\x01a\x1a\x04\x08\x00\x1a\x00\x00\x00",  # the field 0, behind a record
         b"\x80" * 11,  # a number without end
     ],
 )
@@ -73,7 +79,7 @@ def test_a_message_that_is_none_is_passed_on_whole(message: bytes):
 
 
 def test_fields_that_nobody_knows_are_passed_over():
-    message = b"\x0a\x01a" + b"\x20\x05" + b"\x29" + b"x" * 8 + b"\x35" + b"x" * 4 + b"\x3a\x01x"
+    message = b"\x0a\x01a" + b"\x20\x05" + b"\x29" + b"\xff" * 8 + b"\x35" + b"\xff" * 4 + b"\x3a\x01x"
     record = b"\x08\x00\x1a\x01p\x22\x03\x0a\x01t"  # with a tag
     assert take_apart(sealed(message + b"\x1a" + bytes([len(record)]) + record)) == [Part("a", None, b"p")]
 

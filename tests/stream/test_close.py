@@ -48,7 +48,7 @@ def test_nothing_is_left_after_close(served: Simulator):
     drain(stream, served.clock)
     assert len(threads()) > len(before[0])
     stream.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == "streamiter"]
+    assert not [thread for thread in threads() - before[0] if thread.name == "streamiter"]
     soon(lambda: not new_since(before))
 
 

@@ -212,6 +212,17 @@ def test_all_that_was_done_was_told_when_a_batch_job_ends(sim: Simulator, open_s
     assert told.of(Progress)[-1].stats.records == 7
 
 
+def test_heartbeats_of_a_consumer_that_pauses_tell_that_it_is_alive(sim: Simulator, open_stream: Open, told: Told):
+    sim.shape("S1")
+    write(sim, "S1", rounds=3)
+    stream = open_stream(on_event=told.append)
+    take(stream, sim.clock, 1)
+    for _ in range(10):
+        sim.clock.advance(30)
+        stream.heartbeat()
+    assert len(told.of(Progress)) == 10
+
+
 def test_leaving_a_with_block_tells_what_was_not_told(sim: Simulator, open_stream: Open, told: Told):
     sim.shape("S1")
     write(sim, "S1", rounds=7)

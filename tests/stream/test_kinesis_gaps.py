@@ -221,3 +221,23 @@ def test_a_token_of_another_shards_number_is_refused(sim: Simulator, orders: Kin
     token["stream"] = token["stream"].replace("orders", "others")
     with pytest.raises(ValueError, match="of another stream"):
         opened(sim, token)
+
+
+def test_what_is_held_longer_than_promised_is_read_without_a_word(sim: Simulator, orders: KinesisHandle):
+    """Trimming lags: each page may lie behind the retention, but the record before it is still there."""
+    write(sim, orders, "S0", rounds=8, every=10)
+    orders.put_packed("S0", [("k", b"1"), ("k", b"2")])
+    sim.clock.advance(hours=23, minutes=58)
+    sim.knobs.page_size, sim.knobs.records_rate = 1, 5
+    with opened(sim, prefetch_bytes=1) as stream:
+        came = take(stream, sim.clock, 2)
+        told_hours = 24
+        orders.retention_hours = 30  # what is really held ...
+        truth, asked = stream._driver._source, []
+        truth._look = lambda: asked.append(1)  # ... and the description says a day still
+        assert truth.retention_us == told_hours * 3600 * 10**6
+        sim.clock.advance(minutes=4)
+        came += drain(stream, sim.clock, quiet=20)
+        assert stream.stats.gaps == stream.stats.throttles == 0
+        assert asked
+    assert identities(came) == identities(told(orders.history))

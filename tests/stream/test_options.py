@@ -55,7 +55,8 @@ def test_clock(open_stream: Open):
 )
 def test_source(source):
     with pytest.raises(
-        InvalidOption, match=r"a source is a URL \('dynamodb://TABLE'\), a table's name, an ARN, or a Source"
+        InvalidOption,
+        match=r"a source is a URL \('dynamodb://TABLE', 'kinesis://STREAM'\), a table's name, an ARN, or a Source",
     ):
         Stream(source)
 

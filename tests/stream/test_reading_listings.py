@@ -239,3 +239,13 @@ def test_what_the_service_lists_no_more_is_forgotten_in_time():
         drive.round()
     assert "S1" not in drive.reading.lineage and "S1" not in drive.reading.lanes
     assert [lane.shard for lane in drive.token().lanes] == ["S2"]
+
+
+def test_a_child_that_only_a_parents_end_told_of_is_no_orphan():
+    """S1's end tells of S4, which S3 was merged into, too. Listings that lack both do not say that S3 was trimmed."""
+    everything = world("S1 ~ S3; {S1, S3} => S4", S1=truths(5), S3=truths(4), S4=truths(3))
+    everything.knows_tip = True
+    assert read(everything, lag=Lacks(*["S3 S4"] * 6)) == "R11 < R31 < R41"
+    assert read(everything, lag=Lacks(*["S4", *["S3 S4"] * 6])) == "R11 < R31 < R41"
+    # One that three listings show without its other parent is.
+    assert read(everything, lag=Lacks(*["S3"] * 6)) == "R11 < R41 < R31!"

@@ -31,11 +31,11 @@ _OWN_WORDS = {
 
 
 def own_words(refusal: Refusal, operation: str) -> Refusal:
-    """A refusal as Kinesis names it."""
-    name = _OWN_WORDS.get(refusal.name, refusal.name)
-    if name == "ExpiredIteratorException" and operation == "ListShards":
-        name = "ExpiredNextTokenException"
-    return Refusal(name, refusal.message, refusal.status, **refusal.more)
+    """A refusal by the name that Kinesis has for it: so it is noted, too."""
+    refusal.name = _OWN_WORDS.get(refusal.name, refusal.name)
+    if refusal.name == "ExpiredIteratorException" and operation == "ListShards":
+        refusal.name = "ExpiredNextTokenException"
+    return refusal
 
 
 class KinesisApi:
@@ -253,5 +253,5 @@ def _filtered(stream: KinesisTruth, asked: dict[str, Any] | None, now_us: int) -
         time_us = microseconds(asked["Timestamp"])
     if kind == "AFTER_SHARD_ID":
         return [shard for shard in shards if shard.id > asked["ShardId"]]
-    until = [shard for shard in shards if shard.closed_us is None or shard.closed_us >= time_us]
+    until = [shard for shard in shards if shard.closed_us is None or shard.closed_us > time_us]
     return until if kind.startswith("FROM") else [shard for shard in until if shard.opened_us <= time_us]
