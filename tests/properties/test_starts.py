@@ -82,9 +82,9 @@ def test_tokens_of_bloop_go_on_where_bloop_stopped(world: World, tape: Tape):
     out = rest.run()
     again = {(o.shard, o.index) for o in out} & returned
     assert {(o.shard, o.index) for o in out} - again == left
-    # Bloop's token does not name the leaves that it finished: beside a shard that it does name, they come again.
+    # Bloop's token does not name the leaves that it finished: below an ancestor of a shard that it does name, they come again.
     named = {shard["shard_id"] for shard in token["shards"] if shard["shard_id"] in token["active"]}
-    above = {parent for shard in named for parent in world.shards[shard].parents}
+    above = {parent for shard in named for parent in world.ancestors(shard)}
     assert {shard for shard, _ in again} <= {leaf for leaf in finished if above & world.ancestors(leaf)}
     assert_lawful(out, world.shards, once=False)
 
