@@ -6,6 +6,7 @@ Which columns there are follows from the source's kind of records alone, so that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -56,16 +57,22 @@ def columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
     return list(_COMMON)
 
 
-def _of(kind: type[Record], name: str) -> Values:
-    """An attribute of the records of this kind; None for any other."""
-    return lambda records: [getattr(record, name) if isinstance(record, kind) else None for record in records]
+def _of(kind: type[Record], path: str) -> Values:
+    """What the records of this kind have there; None for any other."""
+    find = attrgetter(path)  # members of members: properties would be a call of Python each
+
+    def values(records: Sequence[Any]) -> list[Any]:
+        if all(issubclass(found, kind) for found in set(map(type, records))):
+            return list(map(find, records))  # as it nearly always is
+        return [find(record) if isinstance(record, kind) else None for record in records]
+
+    return values
 
 
-def _images(name: str) -> Values:
-    def texts(records: Sequence[Any]) -> list[Any]:
-        return _texts([record.raw_image(name) if isinstance(record, ChangeRecord) else None for record in records])
-
-    return texts
+def _texts_of(kind: type[Record], path: str) -> Values:
+    """The same, as JSON text."""
+    values = _of(kind, path)
+    return lambda records: _texts(values(records))
 
 
 _COMMON: tuple[tuple[str, str, Values | None], ...] = (
@@ -93,20 +100,19 @@ _DESTINATION: tuple[tuple[str, str, Values | None], ...] = (
 
 def _changes(kind: type[ChangeRecord]) -> list[tuple[str, str, Values | None]]:
     return [
-        ("event_id", "text", _of(kind, "event_id")),
-        ("event_name", "text", _of(kind, "event_name")),
+        ("event_id", "text", _of(kind, "_envelope.eventID")),
+        ("event_name", "text", _of(kind, "_envelope.eventName")),
         *_COMMON,
-        ("keys", "text", _images("Keys")),
-        ("new_image", "text", _images("NewImage")),
-        ("old_image", "text", _images("OldImage")),
-        ("size_bytes", "int", _of(kind, "size_bytes")),
-        ("user_identity", "text", lambda records: _texts(_of(kind, "user_identity")(records))),
+        ("keys", "text", _texts_of(kind, "_envelope.dynamodb.Keys")),
+        ("new_image", "text", _texts_of(kind, "_envelope.dynamodb.NewImage")),
+        ("old_image", "text", _texts_of(kind, "_envelope.dynamodb.OldImage")),
+        ("size_bytes", "int", _of(kind, "_envelope.dynamodb.SizeBytes")),
+        ("user_identity", "text", _texts_of(kind, "_envelope.userIdentity")),
     ]
 
 
 def _texts(images: Sequence[Any]) -> list[Any]:
     """Images as JSON text, or as its bytes: pyarrow checks that these are UTF-8."""
-    if images and all(type(image) is msgspec.Raw for image in images):
-        texts = map(bytes, images)
-        return [None if text in (b"", b"null") else text for text in texts]
+    if set(map(type, images)) == {msgspec.Raw}:
+        return [None if text == b"" or text == b"null" else text for text in map(bytes, images)]
     return [None if image is None else image_text(image) for image in images]
