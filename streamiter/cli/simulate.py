@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from typing import Any
@@ -72,7 +73,10 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
-        raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror}") from error
+        why = os.strerror(error.errno) if error.errno else error  # asyncio's own words say the address again
+        raise click.ClickException(
+            f"cannot listen on 127.0.0.1:{port}: {why}; name another port, or --port 0 for any that is free"
+        ) from error
     with sim:
         if misbehave is not None:
             sim.misbehave(misbehave)
