@@ -19,6 +19,7 @@ from streamiter.errors import (
     AccessDenied,
     CredentialsMissing,
     InvalidStream,
+    InvalidToken,
     SourceError,
     StreamiterError,
     TimeUnsupported,
@@ -91,6 +92,9 @@ class Examination:
             look_at()
         except AccessDenied as error:
             self._refused(title, error)
+        except InvalidToken as error:
+            told, _, remedy = in_our_words(error).partition("; ")
+            self._add("bad", title, told, remedy or "put back a copy that is whole, or move it away to begin anew")
         except StreamiterError as error:
             told, _, remedy = in_our_words(error).partition("; ")
             self._add("bad", title, told, remedy or "try again; if it lasts, --debug shows more")
@@ -131,7 +135,10 @@ class Examination:
 
     def _caller(self, source: DynamoDBStreams | KinesisStreams) -> str:
         """Who the credentials belong to; asked of AWS alone, an emulator knows nobody."""
-        client = source.make_client(_service_of(source))
+        try:
+            client = source.make_client(_service_of(source))
+        except CredentialsMissing:
+            return ""  # there is no region: that is told as the next finding
         if "amazonaws." not in client.meta.endpoint_url:
             return ""
         try:

@@ -48,7 +48,7 @@ MOVE_SECONDS = 60.0  # where nothing comes: so often the token of a quiet stream
 @click.option("--follow", is_flag=True, help="Do not end: go on with what comes.")
 @click.option("--part-records", type=click.IntRange(min=1), default=50_000, show_default=True, metavar="COUNT")
 @click.option(
-    "--part-seconds", type=click.FloatRange(min=1), default=300.0, show_default=True,
+    "--part-seconds", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="SECONDS",
     help="With --follow: a part is closed after so long, full or not.",
 )  # fmt: skip
 @click.option("--skip-gaps", is_flag=True, help="Read on where records have expired; they are counted and told.")
@@ -70,7 +70,8 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
         target.close()
     state = target.state
     parts = f"{state.parts} part{'' if state.parts == 1 else 's'}"
-    click.echo(f"{export.written:,} records written; {folder} holds {state.records:,} in {parts}")
+    records = "1 record" if export.written == 1 else f"{export.written:,} records"
+    click.echo(f"{records} written; {folder} holds {state.records:,} in {parts}")
 
 
 class Export:

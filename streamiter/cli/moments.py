@@ -41,7 +41,7 @@ def parse_moment(text: str, now: float, *, sign: int = -1) -> datetime:
             return datetime.fromtimestamp(float(words), UTC)
         return arrow.get(text.strip()).datetime  # UTC, where it names no zone
     except (ValueError, OverflowError, arrow.ParserError):
-        raise ValueError(f"{text!r} is no time: write {HOW}") from None
+        raise ValueError(f"{text!r} is not a time: write {HOW}") from None
 
 
 def _seconds(words: str) -> float | None:

@@ -64,6 +64,8 @@ def command(
     the token has not read. It takes a call or two a shard; a picture takes a reading of all records.
     """
     prepare_output()
+    if since is not None and not (svg or png):
+        raise click.UsageError("--since is for a picture: name --svg FILE or --png FILE, too")
     for file in filter(None, (svg, png)):
         if not os.access(Path(file).absolute().parent, os.W_OK):  # told now, not after everything was read
             raise click.ClickException(f"{file} cannot be written: is there such a folder, and may you write to it?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from typing import Any
@@ -30,26 +31,53 @@ _SECONDS = click.FloatRange(min=0)
 
 @click.command("simulate", cls=Command, examples=EXAMPLES)
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, help="Where on 127.0.0.1; 0: any free.  [default: 8000]"
+    "--port",
+    metavar="PORT",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    help="Where on 127.0.0.1; 0: any free.  [default: 8000]",
 )
 @click.option("--real-time/--stopped", default=True, help="Time goes by itself, or stands still until it is advanced.")
-@click.option("--speed", type=_MORE_THAN_0, default=1.0, help="How many times as fast as real time.  [default: 1]")
-@click.option("--shape", default="S0", show_default=True, help="The shards of a new stream, such as 'S0 => {S1, S2}'.")
-@click.option("--roll-after", type=_SECONDS, default=4 * 3600.0, help="Until shards roll; 0: never.  [default: 14400]")
-@click.option("--split-rate", type=_MORE_THAN_0, help="Records a second beyond which a shard splits.  [default: never]")
+@click.option(
+    "--speed",
+    type=_MORE_THAN_0,
+    metavar="FACTOR",
+    default=1.0,
+    help="How many times as fast as real time.  [default: 1]",
+)
+@click.option(
+    "--shape",
+    metavar="LINEAGE",
+    default="S0",
+    show_default=True,
+    help="The shards of a new stream, such as 'S0 => {S1, S2}'.",
+)
+@click.option(
+    "--roll-after",
+    type=_SECONDS,
+    metavar="SECONDS",
+    default=4 * 3600.0,
+    help="Until shards roll; 0: never.  [default: 14400]",
+)
+@click.option(
+    "--split-rate",
+    type=_MORE_THAN_0,
+    metavar="RATE",
+    help="Records a second beyond which a shard splits.  [default: never]",
+)
 @click.option("--limits", is_flag=True, help="Throttle as the service does: 10 DescribeStream, 5 GetRecords a second.")
 @click.option("--misbehave", type=int, metavar="SEED", help="Bad days at random: throttles, faults, lagging listings.")
 @click.option(
     "--orders", is_flag=False, flag_value=1.0, type=_MORE_THAN_0, metavar="RATE",
     help="With a table `orders`: two hours of changes, then RATE a second.  [default rate: 1]",
 )  # fmt: skip
-@click.option("--region", help="Of all tables.  [default: of the client that makes one]")
-@click.option("--account", default="000000000000", show_default=True)
+@click.option("--region", metavar="NAME", help="Of all tables.  [default: of the client that makes one]")
+@click.option("--account", metavar="NUMBER", default="000000000000", show_default=True)
 @click.option("-v", "--verbose", is_flag=True, help="Print every call.")
 def command(
     port: int, real_time: bool, speed: float, misbehave: int | None, orders: float | None, verbose: bool, **options: Any
 ) -> None:
-    """Run a simulated DynamoDB, with streams that split, roll and have bad days.
+    """Run a simulated DynamoDB and Kinesis, with streams that split, roll and have bad days.
 
     Tables and items are moto's; nothing is stored. Any credentials will do. It listens on 127.0.0.1 alone.
     """
@@ -72,7 +100,10 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
-        raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror}") from error
+        why = os.strerror(error.errno) if error.errno else error  # asyncio's own words say the address again
+        raise click.ClickException(
+            f"cannot listen on 127.0.0.1:{port}: {why}; name another port, or --port 0 for any that is free"
+        ) from error
     with sim:
         if misbehave is not None:
             sim.misbehave(misbehave)

@@ -49,6 +49,7 @@ def show(file: str) -> None:
 @command.command(
     "check",
     cls=Command,
+    short_help="Check a token: is it whole, and can it still be read from?",
     examples=("streamiter token check users.token", "streamiter token check users.token --url users"),
 )
 @FILE

@@ -28,8 +28,10 @@ class TokenFile:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
+            why = getattr(error, "strerror", None) or "it is not text"
             raise click.ClickException(f"the token file {self.shown} cannot be read: {why}") from error
+        if not text.strip():
+            raise click.ClickException(f"the token file {self.shown} is empty; move it away to begin anew")
         try:
             token = json.loads(text)
         except ValueError as error:

@@ -44,7 +44,7 @@ EXAMPLES = (
     "--every", type=click.FloatRange(min=0.1), metavar="SECONDS",
     help="How often it is drawn. [default: 0.5; 5 where there is no terminal]",
 )  # fmt: skip
-@click.option("-n", "--count", type=click.IntRange(min=1), help="End after so many times.")
+@click.option("-n", "--count", type=click.IntRange(min=1), metavar="COUNT", help="End after so many times.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object each time.")
 def command(
     place: Place, start: Any, token_file: str | None, every: float | None, count: int | None, as_json: bool

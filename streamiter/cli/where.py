@@ -22,6 +22,7 @@ from streamiter.record import ChangeRecord, Record
 Test = Callable[[Record], bool]
 
 FIELDS = ("event", "key", "new", "old", "shard", "late")
+EVENTS = ("INSERT", "MODIFY", "REMOVE")
 OPERATORS = ("!=", "<=", ">=", "^=", "*=", "=", "<", ">")
 _DEEPEST = 50  # parentheses and nots within each other
 _TOKEN = re.compile(
@@ -105,17 +106,19 @@ class _Parser:
     def _comparison(self) -> Test:
         is_event = self._next.text.lower() == "event"
         read = self._field()
+        operator = self._next.text
+        is_event_name = is_event and (operator in ("=", "==", "!=") or operator.lower() == "in")
         if self._takes_word("in"):
             self._expect_sign("(")
-            values = [self._value(is_event)]
+            values = [self._value(is_event, is_event_name)]
             while self._takes_sign(","):
-                values.append(self._value(is_event))
+                values.append(self._value(is_event, is_event_name))
             self._expect_sign(")")
             return lambda record: any(_is_equal(found, value) for found in read(record) for value in values)
         if self._next.kind != "sign" or self._next.text in "(),":
             raise self._wrong(f"expected one of {' '.join(OPERATORS)} or 'in'")
         operator = self._take().text
-        value = self._value(is_event)
+        value = self._value(is_event, is_event_name)
         compare = _COMPARISONS["=" if operator == "==" else operator]
         if operator == "!=":
             return lambda record: not any(_is_equal(found, value) for found in read(record))
@@ -135,10 +138,12 @@ class _Parser:
         self._take()
         return lambda record: _read(record, name, path)
 
-    def _value(self, is_event: bool) -> str:
+    def _value(self, is_event: bool, is_event_name: bool) -> str:
         token = self._next
         if token.kind not in ("text", "word"):
             raise self._wrong("expected a value: a word, a number, or text in quotes")
+        if is_event_name and token.text.strip("'\"").upper() not in EVENTS:
+            raise self._wrong(f"expected {', '.join(EVENTS[:-1])} or {EVENTS[-1]}")  # another would never be found
         self._take()
         text = token.text.upper() if is_event else token.text  # insert is INSERT
         if token.kind == "word":

@@ -8,6 +8,8 @@ from streamiter.errors import RecordsExpired, StreamiterError, TransientError
 _OPTIONS = {
     "or AWS_PROFILE, or pass session= or client=": "or name a profile: --profile NAME",
     "name another AWS_PROFILE, or pass session= or client=": "name another one: --profile NAME",
+    "You must specify a region.; pass region=, or set AWS_DEFAULT_REGION": "no region is set; name one: --region NAME, or set "
+    "AWS_DEFAULT_REGION",
     "pass region=, or set AWS_DEFAULT_REGION": "name one: --region NAME, or set AWS_DEFAULT_REGION",
     "(AWS_PROFILE, AWS_ACCESS_KEY_ID, a role), or pass session=": "(--profile, AWS_ACCESS_KEY_ID, a role)",
     "nothing is lost, calling next() again goes on trying": "nothing is lost; run it again to go on",

@@ -178,7 +178,7 @@ def test_times_are_read_as_a_person_writes_them(text, seconds):
     "text", ["", "soon", "2 fortnights ago", "5", "ago", "1h tomorrow", "2025-13-01", "99999999999 days ago"]
 )
 def test_what_is_no_time_is_told(text):
-    with pytest.raises(ValueError, match="is no time: write '2 hours ago'"):
+    with pytest.raises(ValueError, match="is not a time: write '2 hours ago'"):
         parse_moment(text, NOW)
 
 

@@ -173,3 +173,19 @@ def test_findings_are_wrapped_to_the_width():
         assert max(map(len, lines)) <= width and len(lines) > 2
     assert verdict([finding, Finding("skipped", "x", "")]) == "1 thing to mend. The rest could not be looked at."
     assert verdict([Finding("note", "x", "")]) == "It works; 1 thing to know."
+
+
+def test_a_missing_region_is_not_a_matter_of_credentials(doctor: Doctor, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    done = doctor("--json")
+    assert done.exit_code == 1 and told(done)["credentials"]["mark"] == "good"
+    assert told(done)["region"]["mark"] == "bad" and "no region is set" in told(done)["region"]["told"]
+    assert told(done)["region"]["remedy"] == "name one: --region NAME, or set AWS_DEFAULT_REGION"
+
+
+def test_a_broken_token_is_not_to_be_tried_again(doctor: Doctor, tmp_path: Path):
+    file = tmp_path / "token"
+    file.write_text('{"streamiter": 1}')
+    found = told(doctor("--json", "--token-file", file))["token"]
+    assert found["mark"] == "bad" and "cannot be used" in found["told"]
+    assert "a copy that is whole" in found["remedy"]

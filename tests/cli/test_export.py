@@ -68,6 +68,10 @@ def test_run_again_it_adds_what_came_since(users: Simulator, invoke: Invoke, tmp
         export(invoke, tmp_path)
         assert exported(tmp_path) == wanted(users)
         write(users, "S2", "S4", rounds=3)
+    export(invoke, tmp_path)
+    users.clock.advance(60)
+    users.put("S4", key="one more")
+    assert export(invoke, tmp_path).stdout.startswith("1 record written;")
     assert "0 records written" in export(invoke, tmp_path, "--until", "20 minutes ago").stdout
 
 

@@ -158,6 +158,11 @@ def test_since_leaves_out_what_is_older(users: Simulator, invoke: Invoke, tmp_pa
     assert ">S5<" in text and ">S1<" not in text
 
 
+def test_since_without_a_picture_is_a_mistake(users: Simulator, invoke: Invoke):
+    done = invoke("shards", "users", "--since", "50 minutes ago")
+    assert done.exit_code == 2 and "--svg FILE or --png FILE" in done.output
+
+
 def test_as_a_process_with_the_services_own_ids(served: Simulator):
     served.shape("S1")
     write(served, "S1", every=0)

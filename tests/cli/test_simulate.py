@@ -103,7 +103,7 @@ def test_what_is_wrong_is_said_in_a_line():
         port = str(taken.getsockname()[1])
         busy = run("simulate", "--port", port)
     assert busy.returncode == 1
-    assert f"cannot listen on 127.0.0.1:{port}" in busy.stderr
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use; name another port" in busy.stderr
 
 
 @pytest.mark.parametrize("package,extra", [("click", "cli"), ("moto", "testing")])

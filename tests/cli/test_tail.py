@@ -159,7 +159,7 @@ def test_from_and_until_are_times_too(users: Simulator, invoke: Invoke):
     assert len(keys_of(done.stdout)) == 4
     wrong = invoke("tail", "users", "--from", "teatime")
     assert wrong.exit_code == 2
-    assert "'teatime' is no time: write '2 hours ago'" in wrong.stderr and len(wrong.stderr.splitlines()) == 1
+    assert "'teatime' is not a time: write '2 hours ago'" in wrong.stderr and len(wrong.stderr.splitlines()) == 1
 
 
 def test_where_and_limit_pick(users: Simulator, invoke: Invoke):

@@ -128,6 +128,9 @@ def test_a_record_without_images_has_none():
         ("", 0, "expected one of event"),
         ("event", 5, "expected one of != <="),
         ("event =", 7, "expected a value"),
+        ("event = INSRT", 8, "expected INSERT, MODIFY or REMOVE, found 'INSRT'"),
+        ("event in (insert, 'MODIFIED')", 18, "expected INSERT, MODIFY or REMOVE"),
+        ("not event != ''", 13, "expected INSERT, MODIFY or REMOVE"),
         ("event = MODIFY and foo = 3", 19, "expected one of event, key"),
         ("event = MODIFY key = 3", 15, "expected 'and', 'or' or the end"),
         ("event = 'MODIFY", 8, "does not end"),
@@ -156,7 +159,7 @@ def test_what_is_wrong_is_shown_with_a_caret_under_the_place(text, place, words)
 
 
 def test_the_caret_stands_under_the_place_as_it_is_printed():
-    for text in ("event = A\x1b[2J &", "key = '漢字' &", "key = a\n and &", "key = " + "x" * 300 + " &"):
+    for text in ("shard = A\x1b[2J &", "key = '漢字' &", "key = a\n and &", "key = " + "x" * 300 + " &"):
         with pytest.raises(WhereError) as caught:
             parse_where(text)
         _, shown, caret = caught.value.shown.split("\n")
