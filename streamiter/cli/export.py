@@ -59,6 +59,9 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
     moment: a part and the place after it are committed in one step, by the part's renaming.
     """
     prepare_output()
+    given = click.get_current_context().get_parameter_source("until")
+    if follow and given is not click.core.ParameterSource.DEFAULT:
+        raise click.UsageError("--follow does not end, --until does: leave one of them away")
     check_format(format_name)
     source = find_source(place)
     ending, write = FORMATS[format_name]

@@ -75,6 +75,12 @@ def test_run_again_it_adds_what_came_since(users: Simulator, invoke: Invoke, tmp
     assert "0 records written" in export(invoke, tmp_path, "--until", "20 minutes ago").stdout
 
 
+def test_to_follow_and_to_end_is_a_mistake(users: Simulator, invoke: Invoke, tmp_path: Path):
+    done = export(invoke, tmp_path, "--follow", "--until", "caught_up")
+    assert done.exit_code == 2 and "leave one of them away" in done.output
+    assert not parts_of(tmp_path)
+
+
 def test_all_formats_hold_the_same(sim: Simulator, invoke: Invoke, tmp_path: Path):
     sim.shape("S1")
     number = Decimal("1234567890123456789012345678901234567.8")
