@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+import arrow
 import msgspec
 
 from streamiter.record import ChangeRecord, Record
@@ -91,13 +92,18 @@ def unreadable_json(record: Record, error: Exception) -> str:
 def _where(record: Record) -> dict[str, Any]:
     created = record.created_at
     return {
-        "created_at": None if created is None else created.format("YYYY-MM-DDTHH:mm:ss[Z]"),
+        "created_at": None if created is None else _exact(created),
         "shard_id": record.shard_id,
         "sequence_number": record.sequence_number,
         "order_key": record.order_key,
         "clock": record.clock,
         "late": record.late,
     }
+
+
+def _exact(moment: arrow.Arrow) -> str:
+    """As exact as the service told it: DynamoDB Streams to the second, others finer."""
+    return moment.format("YYYY-MM-DDTHH:mm:ss.SSSSSS[Z]" if moment.microsecond else "YYYY-MM-DDTHH:mm:ss[Z]")
 
 
 def _written(told: dict[str, Any]) -> str:

@@ -66,6 +66,13 @@ def test_tail_prints_keys_and_payloads(clicks: KinesisHandle, invoke: Invoke):
     assert len(invoke(*ALL, "--where", "key = user-4").stdout.splitlines()) == 1
 
 
+def test_arrival_times_are_told_as_exactly_as_they_came(sim: Simulator, clicks: KinesisHandle, invoke: Invoke):
+    sim.clock.advance(0.25)
+    clicks.put("S3", b"later")
+    *_, before, last = [json.loads(line)["created_at"] for line in invoke(*ALL, "--json").stdout.splitlines()]
+    assert before.endswith(":40Z") and last.endswith(":40.250000Z")
+
+
 def test_shards_show_merges(clicks: KinesisHandle, invoke: Invoke, tmp_path: Path):
     invoke(*ALL, "-n", "6", "--token-file", tmp_path / "token")
     done = invoke("shards", "kinesis://clicks", "--token-file", tmp_path / "token", "--svg", tmp_path / "a.svg")
