@@ -65,7 +65,7 @@ def save(name: str, picture: str) -> None:
 
 def run_demo() -> str:
     """What the demo writes to a terminal, with its colours; its port, which is another each time, is made 8000."""
-    return PORT.sub("8000", run_in_terminal([sys.executable, "-m", "streamiter.demo", "--fast"]))
+    return PORT.sub("8000", run_in_terminal([sys.executable, "-m", "streamiter.demo", "--fast", "--without-spark"]))
 
 
 def run_in_terminal(command: list[str]) -> str:
