@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -85,10 +86,14 @@ def _written(name: str, kind: str, values: list[Any], json: Callable[[bytes], An
     elif kind == "bytes":
         write = _base64
     elif name in JSON_COLUMNS:
-        write = lambda text: json(text if isinstance(text, bytes) else text.encode())  # noqa: E731 - one of three
+        write = partial(_told, json)
     else:
         return values
     return [None if value is None else write(value) for value in values]
+
+
+def _told(json: Callable[[bytes], Any], text: str | bytes) -> Any:
+    return json(text if isinstance(text, bytes) else text.encode())
 
 
 def _base64(value: bytes) -> str:

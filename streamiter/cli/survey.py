@@ -82,7 +82,7 @@ def list_shards(source: Source, clock: Clock) -> tuple[Lineage, int, bool]:
     """The lineage, the service's time, and whether the stream is disabled."""
     lineage, after, seen = Lineage(), None, set()
     while True:
-        page = patiently(lambda after=after: source.list_shards(after), clock)  # type: ignore[misc]
+        page = patiently(partial(source.list_shards, after), clock)
         for shard in page.shards:
             lineage.add(shard)
         if page.next is None or page.next in seen:
@@ -137,9 +137,9 @@ def look(source: Source, clock: Clock, shard_id: str, position: Position) -> Loo
     """The first record at a place. Empty pages come in runs: only eight in a row say that there is none."""
     skips = position.place.since if isinstance(position, After) else 0
     try:
-        iterator = patiently(lambda: source.open_iterator(shard_id, position), clock)
+        iterator = patiently(partial(source.open_iterator, shard_id, position), clock)
         for _ in range(TIP_EMPTIES + skips):
-            page = patiently(lambda: source.fetch(iterator, 1 + skips), clock)  # noqa: B023 - called at once
+            page = patiently(partial(source.fetch, iterator, 1 + skips), clock)
             if len(page.records) > skips:
                 return Looked(page.records[skips])
             skips -= len(page.records)
