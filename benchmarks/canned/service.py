@@ -127,7 +127,7 @@ class Service:
 
     def _get_shard_iterator(self, request: dict[str, Any]) -> tuple[bytes, str]:
         if request["ShardIteratorType"] != "TRIM_HORIZON":
-            raise NotImplementedError("benchmarks read from the horizon")
+            raise ValueError(f"canned shards open at their horizon alone, not at {request['ShardIteratorType']}")
         iterator = f"{request['StreamArn']}|1|{request['ShardId']}|0"
         return _checked(json.dumps({"ShardIterator": iterator}).encode())
 

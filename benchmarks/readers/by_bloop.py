@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
-from bloop import BaseModel, Column, Engine, Number, String  # type: ignore[import-not-found]
+from bloop import BaseModel, Column, Engine, Number, String
 from botocore.config import Config
 
 from benchmarks.readers.ticking import Ticking

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Any
 
-from kinesis import Consumer  # type: ignore[import-not-found]
+from kinesis import Consumer
 
 from benchmarks.readers.worker import CREDENTIALS, Tally, Task, Watch, serve
 
