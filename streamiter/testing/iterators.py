@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import zlib
-
 import msgspec
 
 from streamiter.testing.refusal import Refusal, invalid
+from streamiter.testing.sealed import seal, unseal
 
 
 class ShardIterator(msgspec.Struct, frozen=True, array_like=True):
@@ -24,20 +21,15 @@ class ShardIterator(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> str:
         """The text of it; the service's own begin with the stream's ARN, too."""
-        packed = msgspec.msgpack.encode(self)
-        sealed = zlib.crc32(packed).to_bytes(4, "big") + packed
-        return f"{self.stream_arn}|1|{base64.b64encode(sealed).decode()}"
+        return f"{self.stream_arn}|1|{seal(self)}"
 
     @classmethod
     def decode(cls, text: str) -> ShardIterator:
         """The iterator in a text; a refusal when it is none of ours."""
-        try:
-            sealed = base64.b64decode(text.rpartition("|")[2], validate=True)
-            if zlib.crc32(sealed[4:]).to_bytes(4, "big") != sealed[:4]:
-                raise _malformed()
-            return msgspec.msgpack.decode(sealed[4:], type=cls)
-        except (binascii.Error, ValueError, msgspec.MsgspecError):
-            raise _malformed() from None
+        iterator = unseal(text.rpartition("|")[2], cls)
+        if iterator is None:
+            raise _malformed()
+        return iterator
 
 
 def _malformed() -> Refusal:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import zlib
-
 import msgspec
 
 from streamiter.testing.refusal import Refusal
+from streamiter.testing.sealed import seal, unseal
 
 
 class KinesisIterator(msgspec.Struct, frozen=True, array_like=True):
@@ -23,19 +20,15 @@ class KinesisIterator(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> str:
         """The text of it."""
-        packed = msgspec.msgpack.encode(self)
-        return base64.b64encode(zlib.crc32(packed).to_bytes(4, "big") + packed).decode()
+        return seal(self)
 
     @classmethod
     def decode(cls, text: str) -> KinesisIterator:
         """The iterator in a text; a refusal when it is none of ours."""
-        try:
-            sealed = base64.b64decode(text, validate=True)
-            if zlib.crc32(sealed[4:]).to_bytes(4, "big") != sealed[:4]:
-                raise _malformed()
-            return msgspec.msgpack.decode(sealed[4:], type=cls)
-        except (binascii.Error, ValueError, msgspec.MsgspecError):
-            raise _malformed() from None
+        iterator = unseal(text, cls)
+        if iterator is None:
+            raise _malformed()
+        return iterator
 
 
 class ListToken(msgspec.Struct, frozen=True, array_like=True):
@@ -47,15 +40,15 @@ class ListToken(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> str:
         """The text of it."""
-        return base64.b64encode(msgspec.msgpack.encode(self)).decode()
+        return seal(self)
 
     @classmethod
     def decode(cls, text: str) -> ListToken:
         """The token in a text; a refusal when it is none of ours."""
-        try:
-            return msgspec.msgpack.decode(base64.b64decode(text, validate=True), type=cls)
-        except (binascii.Error, ValueError, msgspec.MsgspecError):
-            raise Refusal("InvalidArgumentException", "NextToken is invalid") from None
+        token = unseal(text, cls)
+        if token is None:
+            raise Refusal("InvalidArgumentException", "NextToken is invalid")
+        return token
 
 
 def _malformed() -> Refusal:
