@@ -39,6 +39,7 @@ class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     latest: bool = False  # starts at the end of its first listing: from Bloop's tokens alone
     ended: int | None = None  # when its end was seen
     childless: bool = False  # ended, and listing after listing showed no child
+    gap: bool = False  # ended, and children of it may have come and gone: a gap that was not accepted
 
     @property
     def rank(self) -> Rank | None:

@@ -101,7 +101,7 @@ class Reading:
         for shard_id in (*fruitful, *childless):
             self.merge.release(shard_id)
         self._pass_handed(now_us)
-        self._watch_leaves(service_us, is_final=is_final)
+        self._watch_leaves(service_us, childless, now_us, is_final=is_final)
         self._forget(listed, now_us)
 
     def _agreeing_us(self, shard_id: str) -> int:
@@ -268,9 +268,9 @@ class Reading:
             return None
         return next((lane for lane in standing if lane.shard_id == least[1]), None)
 
-    def skip_gap(self, now_us: int) -> None:
-        """Accepts the gap that stands: the lane goes on with what is still held."""
-        lane = self.gap
+    def skip_gap(self, now_us: int, shard_id: str | None = None) -> None:
+        """Accepts the gap that stands, or the one of this shard, which stood: the lane goes on with what is still held."""
+        lane = self.gap if shard_id is None else self.lanes[shard_id] if shard_id in self._gapped else None
         if lane is None:
             return
         self.gaps += 1
@@ -362,8 +362,9 @@ class Reading:
 
     @property
     def is_read_out(self) -> bool:
-        """Whether every known shard was returned to its end."""
-        return self.discovery.is_whole and not self._unread and all(lane.is_drained for lane in self.lanes.values())
+        """Whether every known shard was returned to its end, and no gap stands there."""
+        is_whole = self.discovery.is_whole and not self._unread and not self._gapped
+        return is_whole and all(lane.is_drained for lane in self.lanes.values())
 
     @property
     def is_drained(self) -> bool:
@@ -431,8 +432,11 @@ class Reading:
         self._passed.add(entry.shard)
         if lane.unresolved:
             self._lost.add(entry.shard)
-        if not lane.childless:
+        if lane.gap is not None:
+            self._gapped.add(entry.shard)
+        elif not lane.childless:
             self.discovery.ended(entry.shard, now_us)
+        if lane.gap is not None or not lane.childless:
             self.merge.open(lane)
 
     def _open_all(self, now_us: int) -> None:
@@ -646,17 +650,27 @@ class Reading:
         lane.is_gone = True
         self._pass_over(lane, now_us)
 
-    def _watch_leaves(self, service_us: int, *, is_final: bool) -> None:
-        """Finds shards whose children came and went while nobody looked: an ended shard has one, unless all is final."""
+    def _watch_leaves(self, service_us: int, childless: Sequence[str], now_us: int, *, is_final: bool) -> None:
+        """Finds shards whose children came and went while nobody looked; `childless`: those just found to have none.
+
+        An ended shard has a child, unless all is final. One listing may lack it: so it is looked for once more.
+        """
         for lane in self.lanes.values():
             if lane.ended_us is None or self.lineage.children(lane.shard_id) or lane.gap is not None:
                 continue
-            if service_us - lane.ended_us > self._retention_us and not is_final:
-                if lane.shard_id not in self.merge:
-                    self.merge.open(lane)
-                self._gap(lane, "no child of it was listed in all the time that the service holds records")
-            else:
+            if service_us - lane.ended_us <= self._retention_us or is_final:
                 lane.ended_us = max(lane.ended_us, service_us)  # until now no child was listed
+            elif lane.shard_id in childless:
+                self._hold(lane)
+                self._gap(lane, resume.CHILDREN_MISSED)
+            elif not self.discovery.is_waiting(lane.shard_id):
+                self._hold(lane)
+                self.discovery.ended(lane.shard_id, now_us)
+
+    def _hold(self, lane: Lane) -> None:
+        """The lane holds the others, again if it was let go."""
+        self.merge.release(lane.shard_id)
+        self.merge.open(lane)
 
     def _gap(self, lane: Lane, reason: str) -> None:
         lane.gap = reason
@@ -669,7 +683,7 @@ class Reading:
             children = self.lineage.children(shard_id)
             lane = self.lanes.get(shard_id)
             is_read = shard_id in self.read or (
-                lane is not None and lane.is_drained and not self.discovery.is_waiting(shard_id)
+                lane is not None and lane.is_drained and lane.gap is None and not self.discovery.is_waiting(shard_id)
             )
             if is_read and all(child in self.lanes or child in self.read for child in children):
                 self.lanes.pop(shard_id, None)

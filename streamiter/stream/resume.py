@@ -14,6 +14,8 @@ from streamiter.position import AtNumber
 from streamiter.shard import Rank, Shard
 from streamiter.token import DAY_US, VERSION, Token, TokenLane
 
+CHILDREN_MISSED = "no child of it was listed in all the time that the service holds records"
+
 
 def token_at_start(stream: str, start_us: int | None = None) -> Token:
     """The token of a stream of which nothing was listed yet: from its horizon, or from a time."""
@@ -64,6 +66,8 @@ def restore_lane(entry: TokenLane, start_us: int | None, lateness_us: int) -> La
     lane.childless = entry.childless
     lane.latest = entry.latest
     lane.unresolved = entry.unresolved
+    if entry.gap:
+        lane.gap = CHILDREN_MISSED
     return lane
 
 
@@ -85,6 +89,7 @@ def take_token(stream: str, base: Token, lanes: Mapping[str, Lane], lineage: Lin
     # One of two parents may be done long before the other: their child is unread, and will need the floors of both.
     known = {*counted, *passed}
     needed |= {shard_id for shard_id in finished if not known.issuperset(lineage.children(shard_id))}
+    needed |= {shard_id for shard_id in finished if lanes[shard_id].gap is not None}
     finished = [shard_id for shard_id in finished if shard_id in needed or shard_id not in passed]
     high = merge.high
     return Token(
@@ -115,6 +120,7 @@ def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
         latest=lane.latest,
         ended=lane.ended_us if is_done else None,
         childless=lane.childless and is_done,
+        gap=lane.gap is not None and is_done,
     )
 
 

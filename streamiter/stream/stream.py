@@ -381,7 +381,7 @@ class Stream:
 
     def _accept_gap(self, gap: RecordsExpired, level: int) -> None:
         before = self._driver.reading.gaps
-        self._driver.reading.skip_gap(self._driver.now_us)
+        self._driver.reading.skip_gap(self._driver.now_us, gap.shard_id)
         if self._driver.reading.gaps > before:
             self._listener.gap_accepted(gap, level)
 

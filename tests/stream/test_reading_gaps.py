@@ -255,7 +255,10 @@ def test_leaves_of_a_disabled_stream_are_none():
     reading = Reading(Token(1, STREAM, lanes=(TokenLane("S1", depth=0, floor=NOW, ended=NOW),)))
     reading.listed(reading.discovery.begin(0), [Shard("S1", closed=True)], NOW + 2 * DAY, 0, is_final=True)
     assert reading.gap is None
-    reading.listed(reading.discovery.begin(0), [Shard("S1", closed=True)], NOW + 4 * DAY, 0)
+    now_us = 0
+    while now_us <= 60 * SECOND:
+        reading.listed(reading.discovery.begin(now_us), [Shard("S1", closed=True)], NOW + 4 * DAY, now_us)
+        now_us = reading.listing_due_us or now_us
     assert reading.gap is not None
 
 
