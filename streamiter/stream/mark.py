@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamiter.clock import SECOND_US
+from streamiter.merge.lane import BEHIND_US
+
+# Beyond `lateness`, how far creation times may run ahead of the service's clock: as far as a lane may be that is not behind,
+# and the second to which they are floored. A mark does not rely on clocks that are further ahead.
+AHEAD_US = BEHIND_US + SECOND_US
+
 
 @dataclass(slots=True)
 class Mark:

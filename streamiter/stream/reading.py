@@ -19,7 +19,7 @@ from heapq import nsmallest
 
 import msgspec
 
-from streamiter.clock import SECOND_US, floor_second
+from streamiter.clock import floor_second
 from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
@@ -28,7 +28,7 @@ from streamiter.shard import Shard, hinted_us
 from streamiter.stream import resume
 from streamiter.stream.ghosts import Ghosts
 from streamiter.stream.handover import Handed, Handover
-from streamiter.stream.mark import Mark
+from streamiter.stream.mark import AHEAD_US, Mark
 from streamiter.stream.probes import Probes
 from streamiter.stream.schedule import Schedule
 from streamiter.token import DAY_US, Token, TokenLane, high_key
@@ -401,10 +401,13 @@ class Reading:
         """Whether all of the lane that was held at the mark was fetched: it came to its tip, or to what is newer."""
         if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
             return True
-        # A shard that is written to all the time may never have an empty page.
-        # But a creation time ahead of the service's own clock tells nothing about how far the lane has come.
-        beyond_us = (mark.service_us or 0) + SECOND_US + (self._lateness_us or 0)
-        return lane.newest_us is not None and beyond_us < lane.newest_us <= lane.service_us
+        # A shard that is written to all the time may never have an empty page. Creation times may be ahead of the service's
+        # clock by so much; what is further ahead than that tells nothing about how far the lane has come.
+        ahead_us = AHEAD_US + (self._lateness_us or 0)
+        return (
+            lane.newest_us is not None
+            and (mark.service_us or 0) + ahead_us < lane.newest_us <= lane.service_us + ahead_us
+        )
 
     def token(self) -> Token:
         """The state after the last record returned."""
