@@ -218,7 +218,7 @@ def test_ctrl_c_while_it_follows_loses_nothing(served: Simulator, tmp_path: Path
             assert process.poll() is None
             time.sleep(0.002)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=100)
     assert process.returncode == 130 and errors == ""
     run(served, *arguments)
     assert exported(tmp_path) == wanted(served)
