@@ -264,7 +264,9 @@ def test_ctrl_c_while_it_loads_is_quiet_too():
         "from streamiter.cli.main import main\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment(), timeout=250)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment(), timeout=250
+    )
     assert (done.returncode, done.stderr) == (130, "")
 
 
