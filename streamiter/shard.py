@@ -34,6 +34,15 @@ class Shard:
             raise ValueError(f"a shard id must be a word without blanks, not {self.id!r}")
 
 
+def hinted_us(shard_id: str) -> int | None:
+    """When the shard was made, as its id hints: `shardId-<milliseconds>-<hex>`. A hint, never a law: None where it has none."""
+    parts = shard_id.removeprefix("shardId-").split("-")
+    if not shard_id.startswith("shardId-") or len(parts) != 2 or len(parts[0]) > 20 or not parts[0].isdecimal():
+        return None
+    milliseconds = int(parts[0])
+    return milliseconds * 1000 if 1_300_000_000_000 < milliseconds < 9_000_000_000_000 else None
+
+
 FIRST = Rank("", -1, "")  # before the rank of any shard
 LAST = Rank(chr(0x10FFFF), 0, "")  # behind the rank of any shard
 

@@ -17,7 +17,7 @@ from streamiter.position import After, AtNumber, AtTime, Horizon
 from streamiter.shard import Rank, Shard
 from streamiter.stream.reading import Reading
 from streamiter.token import VERSION, Token, TokenLane, high_key, load_token
-from tests.worlds import NOW, STREAM
+from tests.worlds import NOW, SECOND, STREAM
 
 TOKEN: dict[str, Any] = {
     "streamiter": 1,
@@ -212,9 +212,9 @@ def test_a_damaged_token_is_refused_or_can_be_read(whole: dict[str, Any], data: 
         return
     reading = Reading(token)
     rows = [Shard("S1"), Shard("S2", ("S1",)), Shard("S9"), Shard("S12", ("S9",)), Shard("S13", ("S9",)), Shard("S4")]
-    for _ in range(3):
-        reading.listed(reading.discovery.begin(), rows, NOW, 0)
-    for shard_id in reading.wishes(0):
+    for now_us in (0, 1, SECOND):
+        reading.listed(reading.discovery.begin(now_us), rows, NOW, now_us)
+    for shard_id in reading.wishes(SECOND):
         reading.opening(shard_id)
     assert load_token(json.loads(json.dumps(reading.token().to_dict()))) == reading.token()
 
@@ -255,6 +255,6 @@ def test_a_damaged_token_of_bloops_says_where(path: tuple[str | int, ...], value
 def test_a_token_of_bloops_without_shards_reads_what_is_open():
     token = load_token({"stream_arn": STREAM, "active": [], "shards": []})
     reading = Reading(token)
-    for _ in range(3):
-        reading.listed(reading.discovery.begin(), [Shard("S1", closed=True), Shard("S2")], NOW, 0)
-    assert reading.wishes(0) == ["S2"]
+    for now_us in (0, 1, SECOND):
+        reading.listed(reading.discovery.begin(now_us), [Shard("S1", closed=True), Shard("S2")], NOW, now_us)
+    assert reading.wishes(SECOND) == ["S2"]

@@ -487,7 +487,7 @@ class Drive:
         self.flights.append(flight)
 
     def _begin_listing(self) -> None:
-        ticket = self.reading.discovery.begin()
+        ticket = self.reading.discovery.begin(self.now_us)
         call = self.listings
         self.listings += 1
 
@@ -513,7 +513,7 @@ class Drive:
 
     def _broken_listing(self, rows: list[Shard]) -> None:
         self.reading.see(rows)
-        self.reading.discovery.fail(self.now_us)
+        self.reading.discovery.fail()
 
     def _begin_page(self, shard_id: str) -> None:
         at = self.iterators.get(shard_id)

@@ -66,12 +66,3 @@ def _end(shard_id: str) -> str:
         return shard_id
     parts = shard_id.removeprefix("shardId-").split("-")
     return parts[-1] if len(parts) > 1 else parts[0].lstrip("0") or "0"
-
-
-def hinted_us(shard_id: str) -> int | None:
-    """When the shard was made, as its id hints: `shardId-<milliseconds>-<hex>`. A hint, never a law."""
-    parts = shard_id.removeprefix("shardId-").split("-")
-    if not shard_id.startswith("shardId-") or len(parts) != 2 or not parts[0].isdecimal():
-        return None
-    milliseconds = int(parts[0])
-    return milliseconds * 1000 if 1_300_000_000_000 < milliseconds < 9_000_000_000_000 else None

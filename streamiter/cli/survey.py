@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from streamiter.cli.standing import Standing, hinted_us
+from streamiter.cli.standing import Standing
 from streamiter.clock import SECOND_US, Clock
 from streamiter.errors import PositionTrimmed, ShardGone, TimeUnsupported, TransientError
 from streamiter.lineage import Lineage
 from streamiter.merge.lane import TIP_EMPTIES
 from streamiter.position import After, Horizon, Position
 from streamiter.record import Record
+from streamiter.shard import hinted_us
 from streamiter.source import Source
 from streamiter.stream import Stream
 from streamiter.stream.callers import Callers

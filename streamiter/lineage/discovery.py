@@ -1,7 +1,8 @@
 """Discovery: when the shards are to be listed again, and when what the listings say may be relied on.
 
 A listing lags: it lacks children of a shard that has ended, one of two siblings, or any row at all. So a shard that ended
-waits for a listing *begun after its end*; a shard that nothing connects to what is known is confirmed by several listings.
+waits for a listing *begun after its end*; a shard that nothing connects to what is known is confirmed by several listings,
+apart in time.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from streamiter.clock import SECOND_US
+from streamiter.lineage.agreement import AGREEING, UNTOLD_US, Agreement
 
-AGREEING = 3  # listings in a row that must show the same before an unconnected shard is opened
 CHILDLESS_LISTINGS = 10  # listings without a child before a shard that ended stops holding its place, ...
 CHILDLESS_US = 30 * SECOND_US  # ... over at least this long (law 7)
 EVERY_US = 60 * SECOND_US  # listings go on, at least so often (law 7)
@@ -36,7 +37,7 @@ class _Wait:
 
     def is_over(self, now_us: int) -> bool:
         if self.gone:
-            return self.listings >= AGREEING
+            return self.listings >= AGREEING and now_us - self.since_us >= UNTOLD_US
         return self.listings >= CHILDLESS_LISTINGS and now_us - self.since_us >= CHILDLESS_US
 
 
@@ -58,18 +59,22 @@ class Discovery:
         self._heard = 0  # the ticket of the newest listing that was complete
         self._is_listing = False
         self._is_requested = False
+        self._begun_us = 0
         self._done_us: int | None = None
-        self._empty = False
+        self._empties: Agreement | None = None  # while listings are empty
         self._quiet = 0  # listings in a row that told nothing new
         self._waits: dict[str, _Wait] = {}
-        self._agreed: dict[str, int] = {}
+        self._doubts: dict[
+            str, Agreement
+        ] = {}  # shards that nothing connects, and shards of the token that are not listed
         self._absences: dict[str, _Absence] = {}
 
     # -- events in
 
-    def begin(self) -> int:
+    def begin(self, now_us: int) -> int:
         """A listing begins: gives its ticket, to be handed in with what it shows."""
         self.begun += 1
+        self._begun_us = now_us
         self._is_listing = True
         self._is_requested = False
         return self.begun
@@ -78,10 +83,10 @@ class Discovery:
         """Somebody asks what there is at this moment: the next listing is due at once."""
         self._is_requested = True
 
-    def fail(self, now_us: int) -> None:
-        """The listing that had begun could not be completed."""
+    def fail(self) -> None:
+        """The listing that had begun could not be completed: it is due again at once, and what it was wanted for still is."""
         self._is_listing = False
-        self._done_us = now_us
+        self._is_requested = True
 
     def ended(self, shard_id: str, now_us: int, *, gone: bool = False) -> None:
         """A shard was read to its end: from now on its children are looked for."""
@@ -91,24 +96,51 @@ class Discovery:
         """The shard's end itself told of its children: no listing is waited for. Gives whether one was."""
         return self._waits.pop(shard_id, None) is not None
 
-    def heard(self, ticket: int, listed: Collection[str], news: bool, doubtful: Collection[str], now_us: int) -> None:
-        """A complete listing: the ids it showed, whether it told anything new, and which of them nothing connects."""
+    def heard(
+        self,
+        ticket: int,
+        listed: Collection[str],
+        news: bool,
+        doubtful: Collection[str],
+        now_us: int,
+        *,
+        agreeing_us: Callable[[str], int],
+    ) -> None:
+        """A complete listing: the ids it showed, whether it told anything new, and which shards nothing connects.
+
+        `agreeing_us` says over how long listings must agree on such a shard, and on one of the token's that is not listed.
+        """
         self._is_listing = False
         self._done_us = now_us
         self._heard = ticket
-        self._empty = not listed
         self._quiet = 0 if news else self._quiet + 1
-        if self._empty and self._quiet < AGREEING:
+        if not self._is_believed(listed, now_us):
             return  # An empty list is one of the ways in which listings lag.
         self.listings += 1
-        # A shard of which only its parent's end told, and no listing yet, is not shown by this one to be an orphan.
-        self._agreed = {
-            shard_id: self._agreed.get(shard_id, 0) + 1 if shard_id in listed else 0 for shard_id in doubtful
-        }
-        is_doubtful = bool(doubtful) or not self._expected <= set(listed)
-        self.is_whole = self.is_whole or not is_doubtful or self._quiet >= AGREEING - 1
+        lacking = self._expected.difference(listed)
+        doubts = {shard_id: self._doubt(shard_id, agreeing_us(shard_id)) for shard_id in (*doubtful, *lacking)}
+        for shard_id, doubt in doubts.items():
+            # A shard of which only its parent's end told, and no listing yet, is not shown by this one to be an orphan.
+            say = doubt.agree if shard_id in listed or shard_id in lacking else doubt.lack
+            say(self._begun_us, now_us)
+        self._doubts = doubts
+        self.is_whole = self.is_whole or all(doubt.is_settled for doubt in doubts.values())
         for wait in self._waits.values():
             wait.listings += ticket > wait.ticket
+
+    def _is_believed(self, listed: Collection[str], now_us: int) -> bool:
+        """Whether this listing shows shards, or as many empty ones came before as it takes."""
+        if listed:
+            self._empties = None
+            return True
+        self._empties = self._empties or Agreement(UNTOLD_US)
+        self._empties.agree(self._begun_us, now_us)
+        return self._empties.is_settled
+
+    def _doubt(self, shard_id: str, span_us: int) -> Agreement:
+        doubt = self._doubts.get(shard_id) or Agreement(span_us)
+        doubt.span_us = span_us  # a shard grows older
+        return doubt
 
     def settle(self, ticket: int, has_child: Callable[[str], bool], now_us: int) -> tuple[list[str], list[str]]:
         """The shards that stop waiting after this listing: those with children, and those found childless."""
@@ -133,8 +165,8 @@ class Discovery:
     # -- questions
 
     def is_confirmed(self, shard_id: str) -> bool:
-        """Whether enough listings in a row showed this shard without anything that connects it."""
-        return self._agreed.get(shard_id, 0) >= AGREEING
+        """Whether enough listings in a row, over long enough, showed this shard without anything that connects it."""
+        return shard_id in self._doubts and self._doubts[shard_id].is_settled
 
     def is_waiting(self, shard_id: str) -> bool:
         """Whether this shard ended and its children are still looked for."""
@@ -153,20 +185,20 @@ class Discovery:
         """When to list next; None while a listing is under way. `gather_us`: how long to let more shards end before."""
         if self._is_listing:
             return None
-        if self._done_us is None:
+        done_us = self._done_us
+        if done_us is None:
             return -(1 << 62)
         # After news there may be more of it soon: a sibling, a row that was lacking.
-        pauses = [min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), self._every_us)]
-        if self._empty:
-            pauses.append(EMPTY_EVERY_US if self.listings else 0)
-        if self._is_requested or not self.is_whole or any(0 < count < AGREEING for count in self._agreed.values()):
-            pauses.append(0)
-        if 0 in self._agreed.values():
-            pauses.append(_pause_us(self._quiet))
+        dues = [done_us + min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), self._every_us)]
+        if self._is_requested:
+            dues.append(done_us)
+        dues += [doubt.due_us(done_us) for doubt in self._doubts.values() if not doubt.is_settled]
+        if self._empties is not None:
+            dues.append(done_us + EMPTY_EVERY_US if self._empties.is_settled else self._empties.due_us(done_us))
         if self._waits:
             fewest = min(wait.listings for wait in self._waits.values())
-            pauses.append(_pause_us(fewest) or gather_us)
-        return self._done_us + min(pauses)
+            dues.append(done_us + (_pause_us(fewest) or gather_us))
+        return min(dues)
 
 
 def _pause_us(listings: int) -> int:

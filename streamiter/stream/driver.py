@@ -320,7 +320,7 @@ class Driver:
             return
         lister = self._lister
         if lister.listing is None:
-            lister.listing = Listing(self.reading.discovery.begin())
+            lister.listing = Listing(self.reading.discovery.begin(now_us))
         lister.is_asked = True
         lister.count(now_us)
         self._callers.submit(lister.listing, partial(self._source.list_shards, lister.listing.next))
@@ -353,7 +353,7 @@ class Driver:
     def _break_listing(self) -> None:
         """It cannot be completed; what it told is true."""
         self.reading.see(self._lister.end().rows)
-        self.reading.discovery.fail(self.now_us)
+        self.reading.discovery.fail()
 
     def list_now(self) -> tuple[list[Shard], int]:
         """Lists the shards at once and waits for it, with the patience that all else has: rows, and when it began."""

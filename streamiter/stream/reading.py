@@ -20,11 +20,11 @@ from heapq import nsmallest
 import msgspec
 
 from streamiter.clock import SECOND_US, floor_second
-from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage
+from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
-from streamiter.shard import Shard
+from streamiter.shard import Shard, hinted_us
 from streamiter.stream import resume
 from streamiter.stream.ghosts import Ghosts
 from streamiter.stream.handover import Handed, Handover
@@ -91,7 +91,7 @@ class Reading:
         news = self.see(rows)
         listed = {shard.id for shard in rows}
         doubtful = [shard_id for shard_id in self._unread if not self._is_connected(shard_id)]
-        self.discovery.heard(ticket, listed, news, doubtful, now_us)
+        self.discovery.heard(ticket, listed, news, doubtful, now_us, agreeing_us=self._agreeing_us)
         self._open_all(now_us)
         fruitful, childless = self.discovery.settle(
             ticket, lambda parent: any(child in listed for child in self.lineage.children(parent)), now_us
@@ -103,6 +103,11 @@ class Reading:
         self._pass_handed(now_us)
         self._watch_leaves(service_us, is_final=is_final)
         self._forget(listed, now_us)
+
+    def _agreeing_us(self, shard_id: str) -> int:
+        """Over how long listings must agree on a shard that they leave in doubt."""
+        assert self.service_us is not None
+        return agreeing_us(hinted_us(shard_id), self.service_us, self._retention_us, is_first=self._base.fresh)
 
     def see(self, rows: Sequence[Shard]) -> bool:
         """Takes rows in, also of a listing that breaks off: what it told is true. Gives whether any was news."""

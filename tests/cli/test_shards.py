@@ -18,7 +18,7 @@ from streamiter import DynamoDBStreams, Lineage, Shard, Stream
 from streamiter.cli.chart import BAR, LEFT, RIGHT, WIDTH, draw_chart, lay_out, rows_of
 from streamiter.cli.png import to_png
 from streamiter.cli.shapes import Box, Picture, Stroke, Words
-from streamiter.cli.standing import Standing, hinted_us, short_names, standings
+from streamiter.cli.standing import Standing, short_names, standings
 from streamiter.cli.survey import BIN_US, Counts, Found, Survey
 from streamiter.cli.svg import to_svg
 from streamiter.cli.tree import branches
@@ -194,12 +194,6 @@ def test_short_names_are_the_ends_of_ids_where_they_are_enough():
     assert list(short_names(twice).values()) == ["aaaa", *twice[1:]]
     assert list(short_names(["shardId-000000000000", "shardId-000000000012"]).values()) == ["0", "12"]
     assert short_names(["S1"]) == {"S1": "S1"}
-
-
-def test_ids_hint_at_when_a_shard_was_made_and_no_more():
-    assert hinted_us("shardId-00000001750000000123-aaaa") == 1_750_000_000_123_000
-    for other in ("shardId-000000000012", "S1", "shardId-x-y", "shardId-00000000000000000007-aaaa"):
-        assert hinted_us(other) is None
 
 
 def test_standings_of_tokens_of_ours_and_of_bloops():

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from streamiter.clock import SECOND_US
 from streamiter.lineage import GATHER_US, Discovery
+from streamiter.lineage.agreement import UNTOLD_US
+
+AT_ONCE = -(1 << 62)
 
 
-def listing(discovery: Discovery, now_us: int, *shards: str, news: bool = False, doubtful: tuple[str, ...] = ()) -> int:
-    """One that begins and is complete at this moment."""
-    ticket = discovery.begin()
-    discovery.heard(ticket, shards, news, doubtful, now_us)
+def listing(
+    discovery: Discovery,
+    now_us: int,
+    *shards: str,
+    news: bool = False,
+    doubtful: tuple[str, ...] = (),
+    span_us: int = UNTOLD_US,
+) -> int:
+    """One that begins and is complete at this moment; on what is in doubt, listings are to agree over `span_us`."""
+    ticket = discovery.begin(now_us)
+    discovery.heard(ticket, shards, news, doubtful, now_us, agreeing_us=lambda _: span_us)
     return ticket
 
 
@@ -19,12 +29,25 @@ def settle(discovery: Discovery, ticket: int, now_us: int, *parents: str) -> tup
 
 def test_the_first_listing_is_due_at_once_and_one_at_a_time():
     discovery = Discovery()
-    due_us = discovery.due_us()
-    assert due_us is not None and due_us < 0
-    discovery.begin()
+    assert discovery.due_us() == AT_ONCE
+    discovery.begin(5)
     assert discovery.due_us() is None
-    discovery.fail(5)
-    assert discovery.due_us() == 5
+    discovery.fail()
+    assert discovery.due_us() == AT_ONCE
+
+
+def test_a_listing_that_failed_does_not_wait_out_the_quiet_minute():
+    discovery = Discovery()
+    for _ in range(9):
+        listing(discovery, 7, "S1")
+    due_us = discovery.due_us()
+    assert due_us == 7 + 60 * SECOND_US
+    discovery.begin(due_us)
+    discovery.fail()
+    due_us = discovery.due_us()
+    assert due_us is not None and due_us <= 7 + 60 * SECOND_US
+    listing(discovery, 70 * SECOND_US, "S1")
+    assert discovery.due_us() == 130 * SECOND_US
 
 
 def test_listings_go_on_once_a_minute_and_sooner_after_news():
@@ -41,9 +64,9 @@ def test_listings_go_on_once_a_minute_and_sooner_after_news():
 
 def test_a_shard_that_ended_waits_for_a_listing_begun_after_its_end():
     discovery = Discovery()
-    early = discovery.begin()
+    early = discovery.begin(0)
     discovery.ended("S1", 0)
-    discovery.heard(early, ["S1", "S2"], True, (), 0)
+    discovery.heard(early, ["S1", "S2"], True, (), 0, agreeing_us=lambda _: 0)
     assert settle(discovery, early, 0, "S1") == ([], []) and discovery.is_waiting("S1")
     late = listing(discovery, 1, "S1", "S2")
     assert settle(discovery, late, 1, "S1") == (["S1"], []) and not discovery.is_waiting("S1")
@@ -79,12 +102,13 @@ def test_ten_listings_in_no_time_are_not_enough_nor_half_a_minute_alone():
         assert settle(discovery, listing(discovery, 90 * SECOND_US, "S2"), 90 * SECOND_US) == ([], [])
 
 
-def test_of_a_shard_that_is_gone_three_listings_suffice():
+def test_of_a_shard_that_is_gone_three_listings_over_a_second_suffice():
     discovery = Discovery()
+    listing(discovery, 0, "S1", news=True)
     discovery.ended("S1", 0, gone=True)
-    assert settle(discovery, listing(discovery, 0, "S1"), 0) == ([], [])
-    assert settle(discovery, listing(discovery, 0, "S1"), 0) == ([], [])
-    assert settle(discovery, listing(discovery, 0, "S1"), 0) == ([], ["S1"])
+    for now_us in (0, 0, 0, UNTOLD_US - 1):
+        assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], [])
+    assert settle(discovery, listing(discovery, UNTOLD_US, "S1"), UNTOLD_US) == ([], ["S1"])
 
 
 def test_ends_are_gathered_while_others_are_caught_up():
@@ -100,30 +124,79 @@ def test_a_listing_with_nothing_doubtful_is_whole():
     assert discovery.is_whole
 
 
-def test_a_doubtful_shard_is_confirmed_by_three_listings_that_agree():
+def until_confirmed(discovery: Discovery, span_us: int) -> list[int]:
+    """When listings come that show S2 without its parent, until it is confirmed."""
+    seen: list[int] = []
+    now_us = 0
+    while not discovery.is_confirmed("S2"):
+        assert not discovery.is_whole
+        due_us = discovery.due_us()
+        assert due_us is not None
+        now_us = max(now_us, due_us)
+        listing(discovery, now_us, "S1", "S2", news=not seen, doubtful=("S2",), span_us=span_us)
+        seen.append(now_us)
+    return seen
+
+
+def test_a_doubtful_shard_is_confirmed_by_three_listings_that_lie_apart():
     discovery = Discovery()
-    for count in range(3):
-        assert not discovery.is_confirmed("S2") and not discovery.is_whole and discovery.due_us() in (count, -(1 << 62))
-        listing(discovery, count + 1, "S1", "S2", news=count == 0, doubtful=("S2",))
-    assert discovery.is_confirmed("S2") and discovery.is_whole
+    seen = until_confirmed(discovery, UNTOLD_US)
+    assert len(seen) == 3 and seen[-1] == UNTOLD_US and discovery.is_whole
+
+
+def test_one_whose_parents_cannot_be_listed_any_more_is_confirmed_at_once():
+    assert until_confirmed(Discovery(), 0) == [0, 0, 0]
+
+
+def test_listings_of_one_moment_are_no_better_than_one():
+    discovery = Discovery()
+    for _ in range(30):
+        listing(discovery, 0, "S1", "S2", doubtful=("S2",))
+        assert not discovery.is_confirmed("S2") and not discovery.is_whole
 
 
 def test_a_listing_that_connects_it_starts_the_count_anew():
     discovery = Discovery()
     listing(discovery, 0, "S2", news=True, doubtful=("S2",))
-    listing(discovery, 0, "S2", doubtful=("S2",))
-    listing(discovery, 0, "S1", "S2", news=True)
-    listing(discovery, 0, "S2", doubtful=("S2",))
+    listing(discovery, 9 * SECOND_US, "S2", doubtful=("S2",))
+    listing(discovery, 9 * SECOND_US, "S1", "S2", news=True)
+    listing(discovery, 9 * SECOND_US, "S2", doubtful=("S2",))
     assert not discovery.is_confirmed("S2")
 
 
-def test_an_empty_list_is_believed_when_it_comes_three_times():
+def test_what_is_confirmed_stays_so_while_a_listing_lacks_it():
     discovery = Discovery()
-    for count in range(3):
-        assert not discovery.is_whole and discovery.listings == 0, count
-        listing(discovery, 0)
+    until_confirmed(discovery, 0)
+    listing(discovery, SECOND_US, "S1", doubtful=("S2",))
+    assert discovery.is_confirmed("S2")
+
+
+def test_a_listing_is_whole_only_when_nothing_in_it_is_in_doubt():
+    discovery = Discovery()
+    for _ in range(2):
+        listing(discovery, 0, "S2", doubtful=("S2",), span_us=0)
+    listing(discovery, 0, "S2", "S3", news=True, doubtful=("S2", "S3"), span_us=0)
+    assert discovery.is_confirmed("S2") and not discovery.is_confirmed("S3") and not discovery.is_whole
+
+
+def test_an_empty_list_is_believed_when_it_comes_three_times_over_a_second():
+    discovery = Discovery()
+    for now_us in (0, 0, 0, UNTOLD_US):
+        assert not discovery.is_whole and discovery.listings == 0
+        listing(discovery, now_us)
     assert discovery.is_whole and discovery.listings == 1
-    assert discovery.due_us() == SECOND_US  # It is being enabled, perhaps.
+    assert discovery.due_us() == UNTOLD_US + SECOND_US  # It is being enabled, perhaps.
+
+
+def test_empty_lists_are_asked_again_soon_and_count_anew_after_one_with_shards():
+    discovery = Discovery()
+    listing(discovery, 0)
+    assert discovery.due_us() == SECOND_US // 4
+    listing(discovery, 250_000)
+    assert discovery.due_us() == UNTOLD_US
+    listing(discovery, UNTOLD_US, "S1")
+    listing(discovery, UNTOLD_US)
+    assert discovery.listings == 1
 
 
 def test_a_listing_without_the_tokens_shards_is_doubtful():
@@ -131,6 +204,15 @@ def test_a_listing_without_the_tokens_shards_is_doubtful():
     listing(discovery, 0, "S2", news=True)
     assert not discovery.is_whole
     listing(discovery, 0, "S1", "S2", news=True)
+    assert discovery.is_whole
+
+
+def test_listings_of_one_moment_without_the_tokens_shards_are_no_better_than_one():
+    discovery = Discovery(["S1"])
+    for now_us in (0, 0, 0, UNTOLD_US - 1):
+        listing(discovery, now_us, "S2")
+        assert not discovery.is_whole
+    listing(discovery, UNTOLD_US, "S2")
     assert discovery.is_whole
 
 

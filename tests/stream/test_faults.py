@@ -113,6 +113,18 @@ def test_the_listing_is_named_when_it_is_the_listing(three: Simulator, open_stre
     assert "listing the shards" in str(error)
 
 
+def test_a_listing_that_fails_when_all_is_quiet_does_not_wait_for_the_next_minute(three: Simulator, open_stream: Open):
+    stream = open_stream(patience=20)
+    drain(stream, three.clock, quiet=300)
+    three.calls.clear()
+    three.fault("DescribeStream", kind="500", times=3)
+    drain(stream, three.clock, quiet=100, step=0.1)  # else its patience would run out, on a single failure
+    listings = three.calls.of("DescribeStream")
+    assert [call.outcome == "ok" for call in listings[:4]] == [False, False, False, True]
+    assert listings[3].time - listings[0].time < 3
+    assert len(listings) == 5, "and then once a minute again"
+
+
 def test_a_failing_shard_is_asked_less_and_less(three: Simulator, open_stream: Open):
     fault = three.fault("GetRecords", "S2", kind="500", times=None)
     stream = open_stream(patience=1000)

@@ -17,7 +17,7 @@ def reading_of(token: Token | None = None, **options) -> Reading:
 def listed(reading: Reading, text: str, *closed: str, now_us: int = 0) -> None:
     rows = list(Lineage.parse(text)._shards.values())
     rows = [type(row)(row.id, row.parents, row.id in closed) for row in rows]
-    reading.listed(reading.discovery.begin(), rows, NOW + now_us, now_us)
+    reading.listed(reading.discovery.begin(now_us), rows, NOW + now_us, now_us)
 
 
 def records(shard: str, *numbers: int) -> list[Record]:

@@ -209,7 +209,7 @@ def test_an_unread_child_is_asked_for_from_its_horizon_and_keeps_when_its_parent
 
 def test_an_expired_iterator_is_no_gap():
     reading = Reading(token_at_start(STREAM))
-    reading.listed(reading.discovery.begin(), [Shard("S1")], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S1")], NOW, 0)
     reading.push("S1", [Record("S1", "100", NOW - HOUR), Record("S1", "101", NOW - HOUR)], NOW, 0)
     assert reading.pop() is not None
     reading.asked("S1")
@@ -220,7 +220,7 @@ def test_an_expired_iterator_is_no_gap():
 
 def test_a_failed_call_changes_nothing_but_when_it_is_due():
     reading = Reading(token_at_start(STREAM))
-    reading.listed(reading.discovery.begin(), [Shard("S1")], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S1")], NOW, 0)
     token = reading.token()
     reading.asked("S1")
     reading.failed("S1", 5 * SECOND)
@@ -253,9 +253,9 @@ def test_a_finished_leaf_that_was_watched_all_the_time_is_none():
 
 def test_leaves_of_a_disabled_stream_are_none():
     reading = Reading(Token(1, STREAM, lanes=(TokenLane("S1", depth=0, floor=NOW, ended=NOW),)))
-    reading.listed(reading.discovery.begin(), [Shard("S1", closed=True)], NOW + 2 * DAY, 0, is_final=True)
+    reading.listed(reading.discovery.begin(0), [Shard("S1", closed=True)], NOW + 2 * DAY, 0, is_final=True)
     assert reading.gap is None
-    reading.listed(reading.discovery.begin(), [Shard("S1", closed=True)], NOW + 4 * DAY, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S1", closed=True)], NOW + 4 * DAY, 0)
     assert reading.gap is not None
 
 

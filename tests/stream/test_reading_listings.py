@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_start
 from tests.stream.test_reading import order, read, world
-from tests.worlds import HOUR, NOW, SECOND, STREAM, Drive, Lag, Truth, World, WorldShard, truths
+from tests.worlds import DAY, HOUR, NOW, SECOND, STREAM, Drive, Lag, Truth, World, WorldShard, truths
 
 
 class Lacks(Lag):
@@ -94,37 +96,66 @@ def test_a_row_between_that_turns_up_later_is_read_between():
     assert read(everything, lag=Lacks("S2 S3", "S2")) == "R11 < R21 < R41 < R31"
 
 
-def test_a_parent_that_three_listings_lack_counts_as_trimmed():
+def test_a_parent_that_three_listings_lack_over_a_second_counts_as_trimmed():
     everything = world("(S0) => S1", S1=truths(5), open=("S1",))
     drive = Drive(everything)
     drive.read(1)
-    assert order(drive) == "R11" and drive.listings == 3 and drive.now_us < SECOND
+    assert order(drive) == "R11" and drive.listings == 3 and drive.now_us == SECOND
+
+
+@pytest.mark.parametrize("age_us, waited_us, listings", [(DAY + 1, 0, 3), (HOUR, 10 * SECOND, 5)])
+def test_how_long_it_takes_depends_on_how_old_the_id_says_that_the_shard_is(age_us, waited_us, listings):
+    shard_id = f"shardId-{(NOW - age_us) // 1000:020d}-f35f62ef"
+    drive = Drive(World([WorldShard(shard_id, ("shardId-00000001541626099285-f35f62ef",), truths(5))]))
+    drive.read(1)
+    assert len(drive.out) == 1 and drive.listings == listings and drive.now_us == waited_us
+
+
+def test_three_listings_of_one_moment_that_lack_a_parent_do_not_make_its_child_an_orphan():
+    reading = Reading(token_at_start(STREAM))
+    rows = [Shard("S2", ("S9",)), Shard("S9"), Shard("S3")]
+    for _ in range(3):
+        reading.listed(reading.discovery.begin(0), [rows[0], rows[2]], NOW, 0)
+    assert reading.held_by == "listing" and not reading.wishes(0)
+    reading.listed(reading.discovery.begin(SECOND), rows, NOW + SECOND, SECOND)
+    assert sorted(reading.wishes(SECOND)) == ["S3", "S9"]
+
+
+def test_a_shard_in_doubt_that_no_listing_shows_any_more_does_not_hold_for_ever():
+    """It was trimmed while listings had still to agree: the service says that it is gone."""
+    everything = world("(S0) => S1 ~ S2", S1=truths(), S2=truths(5), open=("S2",))
+    drive = Drive(everything)
+    drive.begin()
+    drive.deliver(0)
+    everything.unlisted = everything.gone = {"S1"}
+    drive.read(1)
+    assert order(drive) == "R21" and drive.now_us < 45 * SECOND and drive.reading.gone == 1 and not drive.gaps
 
 
 def test_nothing_comes_out_before_the_listing_may_be_relied_on():
     reading = Reading(token_at_start(STREAM))
     assert reading.held_by == "listing" and reading.wants_listing(0) and not reading.wishes(0)
-    reading.listed(reading.discovery.begin(), [Shard("S2", ("S1",))], NOW, 0)
-    assert reading.held_by == "listing" and reading.wants_listing(0)
-    reading.listed(reading.discovery.begin(), [Shard("S2", ("S1",)), Shard("S1")], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S2", ("S1",))], NOW, 0)
+    assert reading.held_by == "listing" and reading.wants_listing(SECOND // 4)
+    reading.listed(reading.discovery.begin(0), [Shard("S2", ("S1",)), Shard("S1")], NOW, 0)
     assert reading.held_by is None and reading.wishes(0) == ["S1"]
 
 
 def test_what_a_broken_listing_told_is_true():
     reading = Reading(token_at_start(STREAM))
-    reading.discovery.begin()
+    reading.discovery.begin(0)
     reading.see([Shard("S1")])
-    reading.discovery.fail(0)
+    reading.discovery.fail()
     assert reading.wants_listing(0) and not reading.wishes(0)
     # The next one begins where that one had come to; S1 is known, so S2 is no riddle.
-    reading.listed(reading.discovery.begin(), [Shard("S2", ("S1",))], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S2", ("S1",))], NOW, 0)
     assert reading.wishes(0) == ["S1"]
 
 
 def test_rows_repeated_or_told_apart_are_one_shard():
     reading = Reading(token_at_start(STREAM))
     rows = [Shard("S1"), Shard("S1", closed=True), Shard("S3", ("S1",)), Shard("S3", ("S2",)), Shard("S2")]
-    reading.listed(reading.discovery.begin(), rows, NOW, 0)
+    reading.listed(reading.discovery.begin(0), rows, NOW, 0)
     assert sorted(reading.wishes(0)) == ["S1", "S2"]
     assert reading.lineage["S3"].parents == ("S1", "S2") and reading.lanes["S1"].closed
 
@@ -208,12 +239,12 @@ def test_an_ancestor_that_turns_up_late_was_read():
 def test_a_shard_that_nothing_connects_holds_all_others_until_it_is_clear_what_it_follows():
     reading = Reading(token_at_start(STREAM))
     rows = [Shard("S1"), Shard("S2", ("S1",)), Shard("S3", ("S2",)), Shard("S4")]
-    reading.listed(reading.discovery.begin(), [rows[0], rows[3]], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [rows[0], rows[3]], NOW, 0)
     for shard_id in ("S1", "S4"):
         reading.push(shard_id, [Record(shard_id, "1", NOW - HOUR)], NOW, 0)
-    reading.listed(reading.discovery.begin(), [rows[0], rows[2], rows[3]], NOW, 0)
-    assert reading.held_by == "listing" and reading.wants_listing(0), "S3 may be older than both"
-    reading.listed(reading.discovery.begin(), rows, NOW, 0)
+    reading.listed(reading.discovery.begin(0), [rows[0], rows[2], rows[3]], NOW, 0)
+    assert reading.held_by == "listing" and reading.wants_listing(SECOND // 4), "S3 may be older than both"
+    reading.listed(reading.discovery.begin(0), rows, NOW, 0)
     assert reading.held_by is None and reading.pop() is not None
 
 
@@ -224,7 +255,7 @@ def test_once_its_parent_turns_up_a_gap_above_it_is_told():
     everything.shards["S1"].trimmed = 2
     drive = Drive(everything, first.token())
     for hidden in ({"S2", "S3"}, {"S2"}, set()):
-        ticket = drive.reading.discovery.begin()
+        ticket = drive.reading.discovery.begin(drive.now_us)
         drive.reading.listed(ticket, everything.rows(NOW, hidden), NOW, 0)
     drive.run(3)
     assert order(drive) == "R13 < R21 < R31" and [shard for shard, _ in drive.gaps] == ["S1"]

@@ -13,7 +13,7 @@ from tests.worlds import HOUR, NOW, SECOND, STREAM, Drive, Truth, World, WorldSh
 def caught_up(*shards: str, lateness_us: int = SECOND) -> Reading:
     """A reading of open shards, all at their tip at service time NOW."""
     reading = Reading(token_at_start(STREAM), lateness_us=lateness_us)
-    reading.listed(reading.discovery.begin(), [Shard(shard_id) for shard_id in shards], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard(shard_id) for shard_id in shards], NOW, 0)
     for shard_id in shards:
         for _ in range(8):
             reading.push(shard_id, [], NOW, 0)
@@ -130,7 +130,7 @@ def test_an_idle_lane_is_asked_sooner_when_a_held_record_waits_on_it():
 def test_a_reader_behind_is_exact_though_pages_are_empty_for_long():
     everything = world("S1 ~ S2", S1=truths(5, 3), S2=truths(4, 2), open=("S1", "S2"))
     reading = Reading(token_at_start(STREAM))
-    reading.listed(reading.discovery.begin(), everything.rows(NOW), NOW, 0)
+    reading.listed(reading.discovery.begin(0), everything.rows(NOW), NOW, 0)
     reading.push("S1", [Record("S1", "100", NOW - 5 * HOUR), Record("S1", "101", NOW - 3 * HOUR)], NOW, 0)
     for _ in range(7):
         reading.push("S2", [], NOW, 0)
@@ -151,7 +151,7 @@ def test_a_shard_that_ends_holds_from_its_tip_until_its_children_are_listed():
     write(reading, "S2", 2, NOW + 9 * SECOND, NOW + 10 * SECOND)
     reading.push("S1", [], NOW + 11 * SECOND, 0, ended=True)
     assert popped(reading) == "S2:1" and reading.held_by == "S1"
-    reading.listed(reading.discovery.begin(), [Shard("S1", closed=True), Shard("S2"), Shard("S3", ("S1",))], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S1", closed=True), Shard("S2"), Shard("S3", ("S1",))], NOW, 0)
     assert popped(reading) == "" and reading.held_by == "S3"
     for _ in range(8):
         reading.push("S3", [], NOW + 12 * SECOND, 0)
@@ -160,7 +160,7 @@ def test_a_shard_that_ends_holds_from_its_tip_until_its_children_are_listed():
 
 def test_while_others_catch_up_ends_are_gathered_for_one_listing():
     reading = Reading(token_at_start(STREAM))
-    reading.listed(reading.discovery.begin(), [Shard("S1"), Shard("S2"), Shard("S3")], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S1"), Shard("S2"), Shard("S3")], NOW, 0)
     reading.push("S1", [], NOW, 0, ended=True)
     assert not reading.wants_listing(0), "S2 and S3 may end as well"
     reading.push("S2", [], NOW, 0, ended=True)
@@ -172,7 +172,7 @@ def test_while_others_catch_up_ends_are_gathered_for_one_listing():
 
 def test_a_listing_that_records_wait_for_is_not_gathered_for_long():
     reading = Reading(token_at_start(STREAM))
-    reading.listed(reading.discovery.begin(), [Shard("S1"), Shard("S2"), Shard("S3")], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S1"), Shard("S2"), Shard("S3")], NOW, 0)
     reading.push("S1", [], NOW, 0, ended=True)
     reading.push("S2", [Record("S2", "1", NOW - HOUR)], NOW, 0)
     reading.push("S3", [Record("S3", "1", NOW - HOUR)], NOW, 0)

@@ -224,7 +224,7 @@ def test_an_unresolved_floor_whose_ancestors_are_trimmed_is_none():
 def test_a_token_with_a_floor_unresolved_keeps_it_until_it_is_known():
     token = Token(1, STREAM, lanes=(TokenLane("S3", ("S2",), unresolved=True),))
     reading = Reading(token)
-    reading.listed(reading.discovery.begin(), [Shard("S2"), Shard("S3", ("S2",))], NOW, 0)
+    reading.listed(reading.discovery.begin(0), [Shard("S2"), Shard("S3", ("S2",))], NOW, 0)
     assert reading.wishes(0) == ["S2"] and reading.token().lanes[0].unresolved
     reading.push("S2", [Record("S2", "1", NOW - HOUR)], NOW, 0, ended=True)
     assert reading.wishes(0) == ["S3"] and not reading.token().lanes[0].unresolved
