@@ -91,7 +91,7 @@ class ShardReader:
                 is_resolved = True
             lane.push(page.records, page.service_us or 0)
             end, is_last = self._end(part, lane, before_us)
-            records = _stamp(lane, end)
+            records = _take(lane, end)
             if records:
                 yield records
             if is_last:
@@ -138,15 +138,8 @@ class ShardReader:
         lane.restart(Horizon())
 
 
-def _stamp(lane: Lane, end: int) -> list[Record]:
-    """The waiting records up to an index, with their order written on them, as the merge does."""
-    first, count = lane.head, end - lane.head
-    if count <= 0:
-        return []
-    lane.stamp(end)
-    records = lane.records[first:end]
-    for record, time_us in zip(records, lane.times[first:end], strict=True):
-        record.order_us = time_us
-        record.rank = lane.rank
-    lane.advance(count)
+def _take(lane: Lane, end: int) -> list[Record]:
+    """The waiting records up to an index; the lane has written their order on them."""
+    records = lane.records[lane.head : end]
+    lane.advance(len(records))
     return records
