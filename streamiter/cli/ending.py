@@ -12,10 +12,10 @@ from types import FrameType
 
 import click
 
+from streamiter.cli.loading import INTERRUPTED
 from streamiter.cli.words import in_our_words
 from streamiter.errors import StreamiterError
 
-INTERRUPTED = 128 + signal.SIGINT
 PIPE_BROKEN = 141  # 128 + SIGPIPE, which not every system has
 WRONG = 1
 MISUSED = 2

@@ -8,6 +8,9 @@ import sys
 
 def main() -> None:
     """The console script."""
+    from streamiter.cli import loading
+
+    loading.leave_on_ctrl_c()
     try:
         from streamiter.cli.commands import streamiter
         from streamiter.cli.ending import stop_on_signals
@@ -22,4 +25,7 @@ def main() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     stop_on_signals()
-    streamiter(prog_name="streamiter")
+    try:
+        streamiter(prog_name="streamiter")
+    finally:
+        loading.leave_on_ctrl_c()
