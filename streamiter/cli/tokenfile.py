@@ -11,6 +11,11 @@ from typing import Any
 
 import click
 
+from streamiter.errors import InvalidToken
+from streamiter.token import load_token
+
+_ANEW = "take a copy that is whole, or move it away to begin anew"
+
 
 class TokenFile:
     """Where a reader keeps its place between runs."""
@@ -22,24 +27,40 @@ class TokenFile:
         self.shown = str(path)
 
     def load(self) -> dict[str, Any] | None:
-        """The token; None where there is no file yet."""
+        """The token, whole; None where there is no file yet."""
+        token = self._read()
+        try:
+            if token is not None:
+                load_token(token)
+        except InvalidToken as error:
+            raise click.ClickException(self.cannot_be_used(error)) from error
+        return token
+
+    def cannot_be_used(self, error: InvalidToken) -> str:
+        """What is wrong with the token in it, where, and what to do."""
+        remedy = error.hint if "upgrade" in error.hint else _ANEW
+        return f"the token {self._named} cannot be used: {error.what} (at {error.where}); {remedy}"
+
+    @property
+    def _named(self) -> str:
+        return "from the pipe" if self.shown == "-" else f"file {self.shown}"
+
+    def _read(self) -> dict[str, Any] | None:
         try:
             text = sys.stdin.read() if self.shown == "-" else self.path.read_text("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not text"
-            raise click.ClickException(f"the token file {self.shown} cannot be read: {why}") from error
+            raise click.ClickException(f"the token {self._named} cannot be read: {why}") from error
         if not text.strip():
-            raise click.ClickException(f"the token file {self.shown} is empty; move it away to begin anew")
+            raise click.ClickException(f"the token {self._named} is empty; {_ANEW}")
         try:
             token = json.loads(text)
         except ValueError as error:
-            raise click.ClickException(
-                f"the token file {self.shown} holds no JSON ({error}); move it away to begin anew"
-            ) from error
+            raise click.ClickException(f"the token {self._named} holds no JSON ({error}); {_ANEW}") from error
         if not isinstance(token, dict):
-            raise click.ClickException(f"the token file {self.shown} holds no token; move it away to begin anew")
+            raise click.ClickException(f"the token {self._named} holds no token, but other JSON; {_ANEW}")
         return token
 
     def save(self, token: dict[str, Any]) -> None:

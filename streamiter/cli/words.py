@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamiter.errors import RecordsExpired, StreamiterError, TransientError
+from streamiter.errors import InvalidToken, RecordsExpired, StreamiterError, TransientError
 
 # What the library's messages say to who calls it, and what the same is for who types a command.
 _OPTIONS = {
@@ -29,6 +29,8 @@ def in_our_words(error: StreamiterError) -> str:
     text = str(error)
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
+    if isinstance(error, InvalidToken) and not error.hint:  # whole, but of another stream
+        text += "; name that stream, or another token file"
     if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
         text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
     return text
