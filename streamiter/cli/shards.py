@@ -22,7 +22,7 @@ from streamiter.cli.status import Meter, StatusLine
 from streamiter.cli.survey import Counts, Survey, count_records, survey
 from streamiter.cli.svg import to_svg
 from streamiter.cli.tokenfile import TokenFile, replace_file
-from streamiter.cli.tree import to_json, tree_rows
+from streamiter.cli.tree import counted, to_json, tree_rows
 from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 from streamiter.source import Source
@@ -125,7 +125,7 @@ def _tell(seen: Survey, names: dict[str, str], standing: dict[str, Standing] | N
     state = "disabled" if seen.is_final else "enabled"
     head: list[list[Span]] = [
         [Span(seen.stream, "bold")],
-        [Span(f"{state}, {len(seen.lineage)} shards, {open_shards} open", "dim")],
+        [Span(f"{state}, {counted(len(seen.lineage), 'shard')}, {open_shards} open", "dim")],
         [],
     ]
     for row in [*head, *tree_rows(seen, names, standing)]:
