@@ -10,7 +10,7 @@ from streamiter.cli.layout import Bar as Bar
 from streamiter.cli.layout import lay_out as lay_out
 from streamiter.cli.layout import rows_of as rows_of
 from streamiter.cli.shapes import Area, Box, Picture, Point, Shape, Stroke, Words, shortened, width_of
-from streamiter.cli.standing import Standing, title_of
+from streamiter.cli.standing import Standing, arn_of, title_of
 from streamiter.cli.survey import BIN_US, Survey
 from streamiter.cli.tree import counted, state_of
 from streamiter.clock import SECOND_US
@@ -76,7 +76,7 @@ def draw_chart(
         shapes += _token_line(read_to, token_name)
     shapes += map(_label, labels)
     shapes += _legend(survey, height, has_token=standings is not None, token_name=token_name)
-    return Picture(WIDTH, height, f"The shards of {survey.stream} over time", tuple(shapes))
+    return Picture(WIDTH, height, f"The shards of {arn_of(survey.stream)} over time", tuple(shapes))
 
 
 # -- shapes

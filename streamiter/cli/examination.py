@@ -12,7 +12,7 @@ import click
 
 from streamiter.cli.findings import Finding, Mark
 from streamiter.cli.moments import age
-from streamiter.cli.standing import standings
+from streamiter.cli.standing import arn_of, standings
 from streamiter.cli.survey import Looked, list_shards, look
 from streamiter.cli.words import in_our_words
 from streamiter.clock import SECOND_US, Clock
@@ -72,7 +72,7 @@ class Examination:
         if isinstance(source, DynamoDBStreams) and source.session is not None:
             self._try("stream", lambda: self._table(source))
         else:
-            self._try("stream", lambda: self._add("good", "stream", source.name.partition("@")[0]))
+            self._try("stream", lambda: self._add("good", "stream", arn_of(source.name)))
         self._try("shards", self._shards)
         self._try("clock", self._clocks)
         self._try("records", self._records)

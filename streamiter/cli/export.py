@@ -15,6 +15,7 @@ from streamiter.cli.moments import Moment
 from streamiter.cli.paint import Span, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
+from streamiter.cli.standing import arn_of
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
 from streamiter.demo.screen import printable
 from streamiter.record import ChangeRecord, Record
@@ -163,7 +164,7 @@ class Export:
         if not self._records or self.stream is None:
             return
         record_type = getattr(self._source, "record_type", ChangeRecord)
-        arn = self._source.name.partition("@")[0]  # a name may also tell when the stream was made
+        arn = arn_of(self._source.name)
         content = self._write(self._records, arn, record_type)
         self._folder.commit(content, len(self._records), self.stream.token)
         self.written += len(self._records)

@@ -17,7 +17,7 @@ from streamiter.cli.paint import Span, painter_for, prepare_output
 from streamiter.cli.png import to_png
 from streamiter.cli.reader import find_source
 from streamiter.cli.setting import Place, setting
-from streamiter.cli.standing import Standing, short_names, standings
+from streamiter.cli.standing import Standing, arn_of, short_names, standings
 from streamiter.cli.status import Meter, StatusLine
 from streamiter.cli.survey import Counts, Survey, count_records, survey
 from streamiter.cli.svg import to_svg
@@ -124,7 +124,7 @@ def _tell(seen: Survey, names: dict[str, str], standing: dict[str, Standing] | N
     open_shards = sum(not seen.lineage[shard_id].closed for shard_id in seen.lineage)
     state = "disabled" if seen.is_final else "enabled"
     head: list[list[Span]] = [
-        [Span(seen.stream, "bold")],
+        [Span(arn_of(seen.stream), "bold")],
         [Span(f"{state}, {counted(len(seen.lineage), 'shard')}, {open_shards} open", "dim")],
         [],
     ]
