@@ -11,7 +11,7 @@ import click
 from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.folder import Folder
 from streamiter.cli.formats import FORMATS, Write, check_format
-from streamiter.cli.moments import Moment
+from streamiter.cli.moments import Moment, check_order
 from streamiter.cli.paint import Span, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
@@ -40,7 +40,8 @@ MOVE_SECONDS = 60.0  # where nothing comes: so often the token of a quiet stream
 )  # fmt: skip
 @click.option(
     "--from", "start", type=Moment("trim_horizon", "latest"), default="trim_horizon", show_default=True, metavar="WHEN",
-    help="Where a new export begins; one that goes on goes on where it stopped.",
+    help="Where a new export begins: trim_horizon, latest, or a time (UTC): '2 hours ago', 'yesterday 14:00', 10:30. One that "
+    "goes on goes on where it stopped.",
 )  # fmt: skip
 @click.option(
     "--until", type=Moment("caught_up", sign=1), default="caught_up", show_default=True, metavar="WHEN",
@@ -63,6 +64,7 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
     given = click.get_current_context().get_parameter_source("until")
     if follow and given is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--follow does not end, --until does: leave one of them away")
+    check_order(options["start"], until)
     check_format(format_name)
     source = find_source(place)
     ending, write = FORMATS[format_name]

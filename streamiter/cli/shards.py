@@ -46,7 +46,7 @@ EXAMPLES = (
 @click.option(
     "--png", metavar="FILE", type=click.Path(dir_okay=False), help="The same as PNG (pip install 'streamiter[png]')."
 )
-@click.option("--since", type=Moment(), metavar="WHEN", help="Draw only from then on: '2 hours ago'.")
+@click.option("--since", type=Moment(), metavar="WHEN", help="Draw only from then on (UTC): '2 hours ago', 10:30.")
 @click.option("--ids", "full_ids", is_flag=True, help="Whole ids, not only their ends.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: an array of shards.")
 def command(

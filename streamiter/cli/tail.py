@@ -13,7 +13,7 @@ from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.ending import Mistyped
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
-from streamiter.cli.moments import Moment, age
+from streamiter.cli.moments import Moment, age, check_order
 from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
@@ -67,7 +67,8 @@ def _mistyped(error: WhereError) -> Mistyped:
 @takes_stream
 @click.option(
     "--from", "start", type=Moment("trim_horizon", "latest"), default="latest", show_default=True, metavar="WHEN",
-    help="trim_horizon (all that is held), latest, or a time: '2 hours ago', '2025-06-15 14:00' (UTC).",
+    help="trim_horizon (all that is held), latest, or a time (UTC): '2 hours ago', 'yesterday 14:00', 10:30, "
+    "'2026-11-18 10:30'.",
 )  # fmt: skip
 @click.option(
     "--until", type=Moment("caught_up", sign=1), metavar="WHEN",
@@ -92,6 +93,7 @@ def command(place: Place, start: Any, token_file: str | None, **options: Any) ->
     perhaps some lines once more, none is left out.
     """
     prepare_output()
+    check_order(start, options["until"])
     kept = TokenFile(token_file) if token_file is not None else None
     Tail(place, kept, **options).run(start)
 

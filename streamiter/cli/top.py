@@ -35,7 +35,7 @@ EXAMPLES = (
 @takes_stream
 @click.option(
     "--from", "start", type=Moment("trim_horizon", "latest"), default="latest", show_default=True, metavar="WHEN",
-    help="Where it begins to read.",
+    help="Where it begins to read: trim_horizon, latest, or a time (UTC): '2 hours ago', 10:30.",
 )  # fmt: skip
 @click.option(
     "--token-file", metavar="FILE", type=click.Path(dir_okay=False, exists=True), help="Begin there. It is not moved."

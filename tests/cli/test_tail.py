@@ -460,3 +460,11 @@ def test_where_nobody_listens_it_does_not_take_a_minute(served: Simulator):
     assert done.returncode == 1
     assert "does anything listen there?" in done.stderr
     assert time.monotonic() - since < 45
+
+
+def test_a_begin_that_is_yet_to_come_is_told(users: Simulator, invoke: Invoke):
+    done = invoke("tail", "users", "--from", "in 5 s", "--until", "in 8 s")
+    assert done.exit_code == 0 and done.stdout == ""
+    assert re.fullmatch(
+        r"streamiter: --from is yet to come: nothing before [-0-9]{10} [:0-9]{8} UTC is told\n", done.stderr
+    )
