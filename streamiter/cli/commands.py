@@ -55,6 +55,14 @@ class Commands(click.Group):
             meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(COMMANDS))}"
             raise click.UsageError(f"there is no command {args[0]!r}; {meant}", ctx) from None
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError as stop:  # --help and --version print here
+            raise ending.Stopped(ending.PIPE_BROKEN) from stop
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import click
-
 from streamiter.cli.moments import shown
+from streamiter.cli.outputs import complain
 from streamiter.cli.setting import Place, setting
 from streamiter.clock import Clock, SystemClock
 from streamiter.errors import TransientError
@@ -69,7 +68,7 @@ def open_stream(
         _route_warnings(notice)
     clock = WaitingClock(setting().clock, on_wait)
     if isinstance(start, datetime) and start.timestamp() > clock.now():
-        click.echo(f"streamiter: --from is yet to come: nothing before {shown(start)} is told", err=True)
+        complain(f"streamiter: --from is yet to come: nothing before {shown(start)} is told")
     return Stream(source, start, on_gap="skip" if skips_gaps else "raise", clock=clock, **options)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from streamiter.cli.command import Command, takes_stream
+from streamiter.cli.command import Command, goes_before, takes_stream
 from streamiter.cli.ending import Mistyped
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
 from streamiter.cli.moments import Moment, age, check_order
+from streamiter.cli.outputs import complain
 from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
@@ -95,6 +96,8 @@ def command(place: Place, start: Any, token_file: str | None, **options: Any) ->
     prepare_output()
     check_order(start, options["until"])
     kept = TokenFile(token_file) if token_file is not None else None
+    if kept is not None:
+        kept.check_replaceable()
     Tail(place, kept, **options).run(start)
 
 
@@ -138,6 +141,9 @@ class Tail:
         token = self._token_file.load() if self._token_file is not None else None
         self._status.draw([Span("finding the stream …", "dim")])
         try:
+            if token is not None and self._token_file is not None and self._status.is_shown:
+                self._status.hide()
+                complain(f"going on after the place in {self._token_file.shown}{goes_before('start')}")
             source = self._find()
             self._is_behind = start != "latest" or token is not None
             with open_stream(
@@ -156,8 +162,8 @@ class Tail:
         finally:
             self._status.clear()
             self._journal.save()
-            if self._token_file is not None and self._status.is_shown:
-                click.echo(f"the place is kept in {self._token_file.shown}; run it again to go on", err=True)
+            if self._token_file is not None and self._status.is_shown and self._token_file.path.exists():
+                complain(f"the place is kept in {self._token_file.shown}; run it again to go on")
 
     def _find(self) -> Source:
         source = find_source(self._place)
@@ -238,7 +244,7 @@ class Tail:
     def _notice(self, message: str) -> None:
         # Nothing is printed and no token taken here: who speaks may have a record in hand that is not printed yet.
         self._status.hide()
-        click.echo(f"streamiter: {printable(message)}", err=True)
+        complain(f"streamiter: {printable(message)}")
         self._status.show()
 
 

@@ -93,7 +93,7 @@ def check(file: str, url: str | None, endpoint_url: str | None, region: str | No
 def convert(file: str, target: str | None) -> None:
     """Convert a token of Bloop's to ours. Ours come out as they are."""
     token = load_token(_load(file)).to_dict()
-    if target is None:
+    if target is None or target == "-":
         click.echo(json.dumps(token))
     else:
         TokenFile(target).save(token)

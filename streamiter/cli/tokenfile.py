@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -57,7 +58,7 @@ class TokenFile:
             raise click.ClickException(f"the token {self._named} is empty; {_ANEW}")
         try:
             token = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise click.ClickException(f"the token {self._named} holds no JSON ({error}); {_ANEW}") from error
         if not isinstance(token, dict):
             raise click.ClickException(f"the token {self._named} holds no token, but other JSON; {_ANEW}")
@@ -68,13 +69,26 @@ class TokenFile:
         try:
             replace_file(self.path, (json.dumps(token) + "\n").encode())
         except OSError as error:
-            raise click.ClickException(
-                f"the token file {self.shown} cannot be written: {error.strerror}; name another: --token-file FILE"
-            ) from error
+            raise self._cannot_be_written(error) from error
+
+    def check_replaceable(self) -> None:
+        """Says now, and not after all is read, that it is no file."""
+        if self.shown == "-":
+            raise click.ClickException("a place cannot be kept in a pipe; name a file: --token-file FILE")
+        try:
+            check_replaceable(self.path)
+        except OSError as error:
+            raise self._cannot_be_written(error) from error
+
+    def _cannot_be_written(self, error: OSError) -> click.ClickException:
+        return click.ClickException(
+            f"the token file {self.shown} cannot be written: {error.strerror}; name another file"
+        )
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Puts a file in place, whole or not at all: written beside, forced to disk, renamed."""
+    check_replaceable(path)
     beside = path.with_name(f".{path.name}.new")
     with suppress(FileNotFoundError):
         os.unlink(beside)  # a kill left it there; or somebody's link, which must not be followed
@@ -91,6 +105,12 @@ def replace_file(path: Path, content: bytes) -> None:
             beside.unlink()
         raise
     sync_folder(path.parent)
+
+
+def check_replaceable(path: Path) -> None:
+    """OSError where something else than a file is there, /dev/null, say: it must not become one."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is there already, and no file", str(path))
 
 
 def sync_folder(folder: Path) -> None:

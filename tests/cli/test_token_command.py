@@ -95,6 +95,7 @@ def test_check_without_a_stream_looks_at_the_token_alone(users: Simulator, invok
         ('{"streamiter": 1, "stream": "x", "start": 9999999999999999999}', "a time counts microseconds since 1970"),
         ('{"streamiter": 1, "stre', "holds no JSON"),
         ("[7]", "holds no token"),
+        ("[" * 100_000, "holds no JSON"),
         ("", "is empty"),
     ],
 )
