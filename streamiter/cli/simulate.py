@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from streamiter.cli.command import Command
+from streamiter.cli.outputs import tell
 from streamiter.clock import SystemClock
 from streamiter.demo.orders import TABLE
 from streamiter.demo.shop import HISTORY_SECONDS, Shop
@@ -110,7 +111,7 @@ def command(
         if verbose:
             sim.calls.watch(_show)
         if orders is None or not isinstance(clock, RunningClock):
-            click.echo(f"listening on {sim.endpoint_url}")
+            tell(f"listening on {sim.endpoint_url}")
             done.wait()
         else:
             _run_shop(Shop(sim, clock), orders, sim.endpoint_url, done)
@@ -120,7 +121,7 @@ def _run_shop(shop: Shop, rate: float, url: str, done: threading.Event) -> None:
     shop.write_history()
     writer = threading.Thread(target=shop.keep_writing, args=(rate,), name="orders", daemon=True)
     writer.start()
-    click.echo(f"listening on {url}; for example: streamiter tail {TABLE} --endpoint-url {url}")
+    tell(f"listening on {url}; for example: streamiter tail {TABLE} --endpoint-url {url}")
     done.wait()
     shop.close()
     writer.join()

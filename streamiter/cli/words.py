@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from streamiter.errors import RecordsExpired, StreamiterError, TransientError
+import re
+from datetime import UTC, datetime
+
+from streamiter.errors import InvalidToken, RecordsExpired, StreamiterError, TransientError
 
 # What the library's messages say to who calls it, and what the same is for who types a command.
 _OPTIONS = {
@@ -19,6 +22,10 @@ _OPTIONS = {
 }
 
 
+# A Kinesis stream by its ARN and when it was made: one of the same name that was made again is another.
+_MADE = re.compile(r"(arn:[^\s@]+)@(\d{1,11})\b")
+
+
 def in_our_words(error: StreamiterError) -> str:
     """The message, in a line, for who typed the command."""
     if isinstance(error, RecordsExpired):
@@ -26,9 +33,15 @@ def in_our_words(error: StreamiterError) -> str:
             f"records of shard {error.shard_id} after {error.position} may be lost: {error.reason}; --skip-gaps accepts "
             "that and reads on, another --from (without the token file) starts elsewhere"
         )
-    text = str(error)
+    text = _MADE.sub(_made, str(error))
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
+    if isinstance(error, InvalidToken) and not error.hint:  # whole, but of another stream
+        text += "; name that stream, or another token file"
     if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
         text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
     return text
+
+
+def _made(found: re.Match[str]) -> str:
+    return f"{found[1]} (made {datetime.fromtimestamp(int(found[2]), UTC):%Y-%m-%d %H:%M:%S} UTC)"

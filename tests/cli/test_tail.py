@@ -380,16 +380,8 @@ def test_a_full_disk_ends_it_with_the_token_before(served: Simulator, tmp_path: 
     with open("/dev/full", "w") as full:
         process = start(served, *ALL, "--token-file", tmp_path / "token", stdout=full)
         _, errors = process.communicate(timeout=100)
-    assert process.returncode == 1 and errors == "streamiter: No space left on device\n"
+    assert process.returncode == 1 and errors == "streamiter: standard output: No space left on device\n"
     assert "clock" not in token_in(tmp_path / "token"), "nothing was returned yet"
-
-
-def test_a_closed_output_is_no_crash(served: Simulator):
-    served.shape("S1")
-    served.put("S1")
-    line = " ".join([*command_line(*ALL), ">&-", "2>&-"])
-    env = environment(AWS_ENDPOINT_URL=served.endpoint_url)
-    assert subprocess.run(["sh", "-c", line], env=env, check=False).returncode == 0
 
 
 def test_where_the_output_knows_no_such_signs_they_are_replaced(served: Simulator):
@@ -460,3 +452,11 @@ def test_where_nobody_listens_it_does_not_take_a_minute(served: Simulator):
     assert done.returncode == 1
     assert "does anything listen there?" in done.stderr
     assert time.monotonic() - since < 45
+
+
+def test_a_begin_that_is_yet_to_come_is_told(users: Simulator, invoke: Invoke):
+    done = invoke("tail", "users", "--from", "in 5 s", "--until", "in 8 s")
+    assert done.exit_code == 0 and done.stdout == ""
+    assert re.fullmatch(
+        r"streamiter: --from is yet to come: nothing before [-0-9]{10} [:0-9]{8} UTC is told\n", done.stderr
+    )
