@@ -23,7 +23,7 @@ class Converts(Protocol):
 
 
 class Record(msgspec.Struct, eq=False):
-    """One record of a shard. The service's part never changes; the merge stamps its order on it, as it comes out.
+    """One record of a shard. The service's part never changes; lane and merge stamp its order on it.
 
     A struct of msgspec's: as long as it holds nothing but plain values, Python's garbage collector need not look at it. A
     backlog has hundreds of thousands of records waiting, and looking at all of them again and again halved the speed.
@@ -34,7 +34,7 @@ class Record(msgspec.Struct, eq=False):
     created_us: int | None
     _place: Place | None = None
     order_us: int = 0  # its order time (law 3)
-    rank: Rank | None = None  # its shard's; None until it comes out
+    rank: Rank | None = None  # its shard's; None until its lane has it
     clock: int = 0  # how many records the stream had returned with this one, over all resumes
     late: bool = False  # whether one that sorts behind it had been returned before
 
@@ -48,8 +48,8 @@ class Record(msgspec.Struct, eq=False):
         """Its place in its shard (law 4)."""
         return self._place or Place.of(self.sequence_number)
 
-    def set_place(self, place: Place) -> None:
-        """For the merge: where the place is not just the sequence number."""
+    def set_place(self, place: Place | None) -> None:
+        """For the lane: where the place is not just the sequence number."""
         self._place = place
 
     @property
