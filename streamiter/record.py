@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import arrow
@@ -98,6 +99,14 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
 NO_ENVELOPE = Envelope(Change(""))
 
 
+class _Microseconds(dict[float | None, int | None]):
+    """The service's seconds as microseconds, each worked out once."""
+
+    def __missing__(self, seconds: float | None) -> int | None:
+        us = self[seconds] = None if seconds is None else int(seconds * 1e6 + 0.5)
+        return us
+
+
 class ChangeRecord(Record):
     """A change of a row, in the shape that Bloop's users know: `record["new"]`, `record["meta"]["created_at"]`.
 
@@ -108,12 +117,16 @@ class ChangeRecord(Record):
     _images: dict[str, Any] | None = None  # what was read of them
 
     @classmethod
-    def of(cls, shard_id: str, envelope: Envelope) -> ChangeRecord:
-        """The record that an envelope holds."""
-        change = envelope.dynamodb
-        created = change.ApproximateCreationDateTime
-        created_us = None if created is None else int(created * 1e6 + 0.5)
-        return cls(shard_id, change.SequenceNumber, created_us, None, 0, None, 0, False, envelope)
+    def all_of(cls, shard_id: str, envelopes: Iterable[Envelope]) -> list[ChangeRecord]:
+        """The records of a page. Nearly all of a page were created in the same few seconds: each has one number."""
+        us_of = _Microseconds()
+        return [
+            cls(
+                shard_id, change.SequenceNumber, us_of[change.ApproximateCreationDateTime], None, 0, None, 0, False, row
+            )
+            for row in envelopes
+            for change in (row.dynamodb,)
+        ]
 
     @property
     def key(self) -> Any:
