@@ -32,13 +32,20 @@ SHORT = {
 
 def draw(reports: Reports, path: Path) -> None:
     """Draws what is there; what was never measured is left out."""
+    if not reports:
+        return
+    figure = figure_of(reports)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Software": None, "Description": digest(reports)})
+
+
+def figure_of(reports: Reports) -> Any:
+    """The picture, as matplotlib has it before it is written."""
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    if not reports:
-        return
     figure = pyplot.figure(figsize=(15, 9.4), dpi=110, layout="constrained")
     grid = figure.add_gridspec(2, 3, width_ratios=(1.35, 1, 1))
     places = (grid[:, 0], grid[0, 1], grid[0, 2], grid[1, 1], grid[1, 2])
@@ -50,9 +57,8 @@ def draw(reports: Reports, path: Path) -> None:
     title = "streamiter beside its peers: the same bytes, the same machine, taking turns"
     figure.suptitle(title, fontsize=14, x=0.01, ha="left")
     figure.supxlabel(_footer(reports), fontsize=8, color="#555555", x=0.01, ha="left")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None, "Description": digest(reports)})
-    pyplot.close(figure)
+    pyplot.close(figure)  # for pyplot: the figure itself can still be written
+    return figure
 
 
 def digest(reports: Reports) -> str:
@@ -123,7 +129,7 @@ def _lanes(axes: Any, reports: Reports) -> None:
     axes.set_xlabel("lanes (shards read at once)")
     axes.set_ylabel("thousand records in a second of CPU time")
     axes.legend(fontsize=8, frameon=False)
-    axes.set_title("The same records over more lanes", loc="left")
+    axes.set_title("Same records, more lanes", loc="left")
 
 
 def _latency(axes: Any, reports: Reports) -> None:
@@ -133,7 +139,7 @@ def _latency(axes: Any, reports: Reports) -> None:
         for (count, by_latency), style in zip(found.items(), ("o-", "s--"), strict=False):
             rates = [point[side]["records_per_second"] for point in by_latency.values()]
             shown = f"{label}, {count} shard{'' if count == '1' else 's'}"
-            axes.plot([int(latency) for latency in by_latency], rates, style, color=colour, label=shown)
+            axes.plot([int(latency) for latency in by_latency], rates, style, color=OURS, label=shown)
     axes.set_yscale("log")
     axes.set_ylim(top=axes.get_ylim()[1] * 6)  # the legend stands above
     axes.set_xlabel("milliseconds that a call takes")
