@@ -115,13 +115,17 @@ def _rates(axes: Any, reports: Reports) -> None:
 def _lanes(axes: Any, reports: Reports) -> None:
     """Records a second as lanes grow."""
     found = reports["lanes"].result.measured["rates"]
-    for room, label, style in (("roomy", "room for full pages", "o-"), ("default", "default prefetch_bytes", "o--")):
+    for room, label, style, colour in (
+        ("unordered", "in no order", "s:", MSGSPEC),
+        ("roomy", "room for full pages", "o-", OURS),
+        ("default", "default prefetch_bytes", "o--", OURS),
+    ):
         lanes = [int(count) for count in found[room]]
         rates = found[room].values()
         speeds = _thousands(*(rate["records_per_cpu_second"] for rate in rates))
         lows, highs = zip(*(_thousands(*rate["cpu_spread"]) for rate in rates), strict=True)
-        axes.plot(lanes, speeds, style, color=OURS, label=label)
-        axes.fill_between(lanes, lows, highs, color=OURS, alpha=0.15)
+        axes.plot(lanes, speeds, style, color=colour, label=label)
+        axes.fill_between(lanes, lows, highs, color=colour, alpha=0.15)
     axes.set_xscale("log")
     axes.set_xticks(lanes, [f"{count:,}" for count in lanes])
     axes.minorticks_off()
@@ -139,7 +143,7 @@ def _latency(axes: Any, reports: Reports) -> None:
         for (count, by_latency), style in zip(found.items(), ("o-", "s--"), strict=False):
             rates = [point[side]["records_per_second"] for point in by_latency.values()]
             shown = f"{label}, {count} shard{'' if count == '1' else 's'}"
-            axes.plot([int(latency) for latency in by_latency], rates, style, color=OURS, label=shown)
+            axes.plot([int(latency) for latency in by_latency], rates, style, color=colour, label=shown)
     axes.set_yscale("log")
     axes.set_ylim(top=axes.get_ylim()[1] * 6)  # the legend stands above
     axes.set_xlabel("milliseconds that a call takes")

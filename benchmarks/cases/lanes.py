@@ -63,8 +63,10 @@ Found = dict[tuple[str, int], list[Outcome]]
 
 
 def _rows(found: Found, counts: Sequence[int]) -> list[Row]:
-    unordered = "the same lanes and calls, in no order"
-    beside = [_row(found, ("unordered", count), ("roomy", count), unordered, TARGET) for count in counts]
+    beside = [
+        _row(found, ("unordered", count), ("roomy", count), f"{_lanes(count)} in no order, with the same calls", TARGET)
+        for count in counts
+    ]
     roomy = [_row(found, ("roomy", counts[0]), ("roomy", count), "1 lane") for count in counts[1:]]
     bare = [
         _row(found, ("unordered", counts[0]), ("unordered", count), "1 lane, both in no order") for count in counts[1:]
@@ -73,6 +75,10 @@ def _rows(found: Found, counts: Sequence[int]) -> list[Row]:
     small = [_row(found, ("default", counts[0]), ("default", count), default) for count in counts[1:]]
     beside[0].work = f"{TITLE}: {counts[0]}"
     return [*beside, *roomy, *bare, *small]
+
+
+def _lanes(count: int) -> str:
+    return "1 lane" if count == 1 else f"{count:,} lanes"
 
 
 def _row(found: Found, peer: tuple[str, int], ours: tuple[str, int], named: str, target: float | None = None) -> Row:
