@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import lru_cache
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from streamiter.clock import SystemClock
-from streamiter.errors import InvalidStream
+from streamiter.errors import AccessDenied, CredentialsMissing, InvalidStream
 from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.columns import Columns, between, first_order_us, raise_floor
@@ -37,11 +37,21 @@ def _source_of(options: Options, stream: str) -> tuple[Source, Floors]:
     return source, Floors(source, SystemClock())
 
 
+@contextmanager
+def _renewed_credentials() -> Iterator[None]:
+    """A source whose credentials are not taken any more is kept no longer: those of the moment may be others."""
+    try:
+        yield
+    except (AccessDenied, CredentialsMissing):
+        _source_of.cache_clear()
+        raise
+
+
 def read_partition(
     partition: Partition, options: Options, schema: StructType, before_us: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition, in the columns of a schema; `before_us`: those with an earlier order time alone."""
-    with told_plainly():
+    with told_plainly(), _renewed_credentials():
         source, floors = _source_of(options, partition.stream)
         kind = record_type(source)
         columns = Columns(schema, kind)

@@ -18,7 +18,7 @@ print(first > 10_000, gc.get_freeze_count() == first)
 """
 
 
-@pytest.mark.parametrize(("told", "wanted"), [({"SPARK_REUSE_WORKER": "1"}, "True True"), ({}, "False True")])
+@pytest.mark.parametrize("told, wanted", [({"SPARK_REUSE_WORKER": "1"}, "True True"), ({}, "False True")])
 def test_once_in_a_process_that_spark_will_use_again(monkeypatch, told, wanted):
     monkeypatch.delenv("SPARK_REUSE_WORKER", raising=False)
     for name, value in told.items():
