@@ -188,13 +188,17 @@ class Discovery:
         done_us = self._done_us
         if done_us is None:
             return -(1 << 62)
+        if self._empties is not None and not self._empties.is_settled:
+            return self._empties.due_us(
+                done_us
+            )  # As long as it is not believed, it tells nothing of what is waited for.
         # After news there may be more of it soon: a sibling, a row that was lacking.
         dues = [done_us + min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), self._every_us)]
         if self._is_requested:
             dues.append(done_us)
         dues += [doubt.due_us(done_us) for doubt in self._doubts.values() if not doubt.is_settled]
         if self._empties is not None:
-            dues.append(done_us + EMPTY_EVERY_US if self._empties.is_settled else self._empties.due_us(done_us))
+            dues.append(done_us + EMPTY_EVERY_US)
         if self._waits:
             fewest = min(wait.listings for wait in self._waits.values())
             dues.append(done_us + (_pause_us(fewest) or gather_us))

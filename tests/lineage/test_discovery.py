@@ -199,6 +199,13 @@ def test_empty_lists_are_asked_again_soon_and_count_anew_after_one_with_shards()
     assert discovery.listings == 1
 
 
+def test_empty_lists_are_not_asked_for_without_pause_while_children_are_looked_for():
+    discovery = Discovery()
+    discovery.ended("S1", 0)
+    listing(discovery, 0)
+    assert discovery.due_us() == SECOND_US // 4
+
+
 def test_a_listing_without_the_tokens_shards_is_doubtful():
     discovery = Discovery(["S1"])
     listing(discovery, 0, "S2", news=True)
