@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from streamiter.cli.commands import streamiter
 from streamiter.cli.simulate import knobs_of
-from streamiter.testing import Knobs, Simulator
+from streamiter.testing import Knobs, Simulator, Weather
 from streamiter.testing.knobs import KNOBS, UnknownKnob
 from tests.testing.test_control import ask
 
@@ -61,7 +61,7 @@ def test_knobs_can_be_copied(sim: Simulator):
 
 def test_a_chance_a_fault_or_an_operation_that_there_is_not_is_refused(sim: Simulator):
     with pytest.raises(ValueError, match="there is no chance 'throtles'; did you mean throttles[?]"):
-        sim.misbehave(seed=1, **{"throtles": 1.0})
+        Weather(1, **dict.fromkeys(["throtles"], 1.0))
     with pytest.raises(ValueError, match="cuts goes from 0 to 1, this is 7"):
         sim.misbehave(seed=1, cuts=7)
     with pytest.raises(ValueError, match="there is no fault 'throtle'; did you mean throttle[?]"):
