@@ -135,8 +135,8 @@ class Examination:
         """Who the credentials belong to; asked of AWS alone, an emulator knows nobody."""
         try:
             client = source.make_client(_service_of(source))
-        except CredentialsMissing:
-            return ""  # there is no region: that is told as the next finding
+        except StreamiterError:
+            return ""  # there is no region, or none that could be one: that is told as the next finding
         if "amazonaws." not in client.meta.endpoint_url:
             return ""
         try:

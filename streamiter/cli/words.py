@@ -26,6 +26,13 @@ _OPTIONS = {
 _MADE = re.compile(r"(arn:[^\s@]+)@(\d{1,11})\b")
 
 
+# How the library names a source that it could not ask: a source's repr.
+_SOURCE = re.compile(r"^(?:DynamoDB|Kinesis)Streams\('([^']*)'\): ")
+_NO_STREAM = re.compile(r"^(arn:\S+/stream/\S+): dynamodb:DescribeStream: ResourceNotFoundException")
+_BARE = re.compile(r"table ([A-Za-z0-9_.-]+) has no stream")
+_NO_REGION = re.compile(r"Provided region_name '(.*)' doesn't match a supported format\.")
+
+
 def in_our_words(error: StreamiterError) -> str:
     """The message, in a line, for who typed the command."""
     if isinstance(error, RecordsExpired):
@@ -33,7 +40,16 @@ def in_our_words(error: StreamiterError) -> str:
             f"records of shard {error.shard_id} after {error.position} may be lost: {error.reason}; --skip-gaps accepts "
             "that and reads on, another --from (without the token file) starts elsewhere"
         )
-    text = _MADE.sub(_made, str(error))
+    text = _MADE.sub(_made, _SOURCE.sub("", str(error)))
+    text = _NO_REGION.sub(r"'\1' is no region; name one, such as eu-west-1: --region NAME", text)
+    if bare := _BARE.match(text):
+        text = text.replace("--table-name TABLE", f"--table-name {bare[1]}")  # to be pasted as it stands
+    if gone := _NO_STREAM.match(text):
+        table = gone[1].partition(":table/")[2].partition("/")[0]
+        return (
+            f"there is no stream {gone[1]}: one that was disabled is gone after 24 hours, and enabling makes a new one; "
+            f"the table's name means its latest: {table}"
+        )
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
     if isinstance(error, InvalidToken) and not error.hint:  # whole, but of another stream
