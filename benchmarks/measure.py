@@ -44,6 +44,20 @@ class Reading(NamedTuple):
         return outcome
 
 
+class Counted(NamedTuple):
+    """A task, and the calls that its last run made."""
+
+    reading: Reading
+    calls: dict[str, int]
+
+    def do(self) -> Outcome:
+        """Reads once."""
+        self.reading.canned.control(reset=True)
+        outcome = self.reading.do()
+        self.calls.update(self.reading.canned.control(reset=True)["calls"])
+        return outcome
+
+
 @dataclass
 class Comparison:
     """Seconds of ours and of a peer's, run by run: ours is measured before and after, and the mean of both counts."""
@@ -82,8 +96,8 @@ def compare(ours: Reading, peers: Iterable[Reading], runs: int) -> list[Comparis
     return found
 
 
-def take_turns(readings: Mapping[Name, Reading], runs: int) -> dict[Name, list[Outcome]]:
-    """Several readings of one side, in turns: forth, then back."""
+def take_turns(readings: Mapping[Name, Reading | Counted], runs: int) -> dict[Name, list[Outcome]]:
+    """Several readings, in turns: forth, then back."""
     found: dict[Name, list[Outcome]] = {name: [] for name in readings}
     for run in range(runs):
         for name in list(readings)[:: 1 if run % 2 == 0 else -1]:

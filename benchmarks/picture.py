@@ -32,13 +32,20 @@ SHORT = {
 
 def draw(reports: Reports, path: Path) -> None:
     """Draws what is there; what was never measured is left out."""
+    if not reports:
+        return
+    figure = figure_of(reports)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Software": None, "Description": digest(reports)})
+
+
+def figure_of(reports: Reports) -> Any:
+    """The picture, as matplotlib has it before it is written."""
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    if not reports:
-        return
     figure = pyplot.figure(figsize=(15, 9.4), dpi=110, layout="constrained")
     grid = figure.add_gridspec(2, 3, width_ratios=(1.35, 1, 1))
     places = (grid[:, 0], grid[0, 1], grid[0, 2], grid[1, 1], grid[1, 2])
@@ -50,9 +57,8 @@ def draw(reports: Reports, path: Path) -> None:
     title = "streamiter beside its peers: the same bytes, the same machine, taking turns"
     figure.suptitle(title, fontsize=14, x=0.01, ha="left")
     figure.supxlabel(_footer(reports), fontsize=8, color="#555555", x=0.01, ha="left")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None, "Description": digest(reports)})
-    pyplot.close(figure)
+    pyplot.close(figure)  # for pyplot: the figure itself can still be written
+    return figure
 
 
 def digest(reports: Reports) -> str:
@@ -109,13 +115,17 @@ def _rates(axes: Any, reports: Reports) -> None:
 def _lanes(axes: Any, reports: Reports) -> None:
     """Records a second as lanes grow."""
     found = reports["lanes"].result.measured["rates"]
-    for room, label, style in (("roomy", "room for full pages", "o-"), ("default", "default prefetch_bytes", "o--")):
+    for room, label, style, colour in (
+        ("unordered", "in no order", "s:", MSGSPEC),
+        ("roomy", "room for full pages", "o-", OURS),
+        ("default", "default prefetch_bytes", "o--", OURS),
+    ):
         lanes = [int(count) for count in found[room]]
         rates = found[room].values()
         speeds = _thousands(*(rate["records_per_cpu_second"] for rate in rates))
         lows, highs = zip(*(_thousands(*rate["cpu_spread"]) for rate in rates), strict=True)
-        axes.plot(lanes, speeds, style, color=OURS, label=label)
-        axes.fill_between(lanes, lows, highs, color=OURS, alpha=0.15)
+        axes.plot(lanes, speeds, style, color=colour, label=label)
+        axes.fill_between(lanes, lows, highs, color=colour, alpha=0.15)
     axes.set_xscale("log")
     axes.set_xticks(lanes, [f"{count:,}" for count in lanes])
     axes.minorticks_off()
@@ -123,7 +133,7 @@ def _lanes(axes: Any, reports: Reports) -> None:
     axes.set_xlabel("lanes (shards read at once)")
     axes.set_ylabel("thousand records in a second of CPU time")
     axes.legend(fontsize=8, frameon=False)
-    axes.set_title("The same records over more lanes", loc="left")
+    axes.set_title("Same records, more lanes", loc="left")
 
 
 def _latency(axes: Any, reports: Reports) -> None:

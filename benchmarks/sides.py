@@ -48,6 +48,7 @@ class Side:
 
 READERS = {
     "streamiter": "benchmarks.readers.ours",
+    "unordered": "benchmarks.readers.unordered",
     "boto3": "benchmarks.readers.plain",
     "msgspec": "benchmarks.readers.decoded",
     "bloop": "benchmarks.readers.by_bloop",

@@ -45,7 +45,9 @@ class InvalidToken(InvalidPosition):
     """The token cannot be used; says what is wrong, and where in it."""
 
     def __init__(self, what: str, *, where: str = "$", hint: str = "") -> None:
+        self.what = what
         self.where = where
+        self.hint = hint
         super().__init__(f"this token cannot be used: {what} (at {where})" + (f"; {hint}" if hint else ""))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import arrow
@@ -23,7 +24,7 @@ class Converts(Protocol):
 
 
 class Record(msgspec.Struct, eq=False):
-    """One record of a shard. The service's part never changes; the merge stamps its order on it, as it comes out.
+    """One record of a shard. The service's part never changes; lane and merge stamp its order on it.
 
     A struct of msgspec's: as long as it holds nothing but plain values, Python's garbage collector need not look at it. A
     backlog has hundreds of thousands of records waiting, and looking at all of them again and again halved the speed.
@@ -34,7 +35,7 @@ class Record(msgspec.Struct, eq=False):
     created_us: int | None
     _place: Place | None = None
     order_us: int = 0  # its order time (law 3)
-    rank: Rank | None = None  # its shard's; None until it comes out
+    rank: Rank | None = None  # its shard's; None until its lane has it
     clock: int = 0  # how many records the stream had returned with this one, over all resumes
     late: bool = False  # whether one that sorts behind it had been returned before
 
@@ -48,8 +49,8 @@ class Record(msgspec.Struct, eq=False):
         """Its place in its shard (law 4)."""
         return self._place or Place.of(self.sequence_number)
 
-    def set_place(self, place: Place) -> None:
-        """For the merge: where the place is not just the sequence number."""
+    def set_place(self, place: Place | None) -> None:
+        """For the lane: where the place is not just the sequence number."""
         self._place = place
 
     @property
@@ -98,6 +99,14 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
 NO_ENVELOPE = Envelope(Change(""))
 
 
+class _Microseconds(dict[float | None, int | None]):
+    """The service's seconds as microseconds, each worked out once."""
+
+    def __missing__(self, seconds: float | None) -> int | None:
+        us = self[seconds] = None if seconds is None else int(seconds * 1e6 + 0.5)
+        return us
+
+
 class ChangeRecord(Record):
     """A change of a row, in the shape that Bloop's users know: `record["new"]`, `record["meta"]["created_at"]`.
 
@@ -108,12 +117,16 @@ class ChangeRecord(Record):
     _images: dict[str, Any] | None = None  # what was read of them
 
     @classmethod
-    def of(cls, shard_id: str, envelope: Envelope) -> ChangeRecord:
-        """The record that an envelope holds."""
-        change = envelope.dynamodb
-        created = change.ApproximateCreationDateTime
-        created_us = None if created is None else int(created * 1e6 + 0.5)
-        return cls(shard_id, change.SequenceNumber, created_us, None, 0, None, 0, False, envelope)
+    def all_of(cls, shard_id: str, envelopes: Iterable[Envelope]) -> list[ChangeRecord]:
+        """The records of a page. Nearly all of a page were created in the same few seconds: each has one number."""
+        us_of = _Microseconds()
+        return [
+            cls(
+                shard_id, change.SequenceNumber, us_of[change.ApproximateCreationDateTime], None, 0, None, 0, False, row
+            )
+            for row in envelopes
+            for change in (row.dynamodb,)
+        ]
 
     @property
     def key(self) -> Any:

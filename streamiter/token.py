@@ -9,6 +9,7 @@ listed and is neither among the lanes nor an ancestor of one is unread (law 8). 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from streamiter.shard import Rank
 
 VERSION = 1
 DAY_US = 86_400_000_000
+FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # what a datetime can tell: years 1 to 9999
 LONGEST_NUMBER = 99  # order keys tell the length of a number in two digits
 
 
@@ -96,7 +98,7 @@ def load_token(token: object) -> Token:
         return _load_ours(token)
     if "stream_arn" in token:
         return _load_bloop(token)
-    raise InvalidToken("it has neither 'streamiter' (a token of ours) nor 'stream_arn' (one of Bloop's)")
+    raise _damaged("it has neither 'streamiter' (a token of ours) nor 'stream_arn' (one of Bloop's)", "$")
 
 
 def high_key(token: Token) -> tuple[int, Rank, Place] | None:
@@ -110,7 +112,7 @@ def high_key(token: Token) -> tuple[int, Rank, Place] | None:
 def _load_ours(token: Mapping[str, Any]) -> Token:
     version = token["streamiter"]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InvalidToken("the version is not a number from 1 up", where="$.streamiter")
+        raise _damaged("the version is not a number from 1 up", "$.streamiter")
     if version > VERSION:
         raise InvalidToken(
             f"it was written by a newer streamiter (version {version}, this one reads up to {VERSION})",
@@ -127,45 +129,54 @@ def _check_token(token: Token) -> None:
     for index, lane in enumerate(token.lanes):
         where = f"$.lanes[{index}]"
         if not _is_shard_id(lane.shard):
-            raise InvalidToken("a shard id must be a word without blanks", where=f"{where}.shard")
+            raise _damaged("a shard id must be a word without blanks", f"{where}.shard")
         if lane.shard in seen:
-            raise InvalidToken("two lanes name the same shard", where=f"{where}.shard")
+            raise _damaged("two lanes name the same shard", f"{where}.shard")
         seen.add(lane.shard)
         if lane.shard in lane.parents or not all(map(_is_shard_id, lane.parents)):
-            raise InvalidToken("a parent must be another shard's id", where=f"{where}.parents")
+            raise _damaged("a parent must be another shard's id", f"{where}.parents")
         if lane.greatest is not None and not _is_shard_id(lane.greatest):
-            raise InvalidToken("a shard id must be a word without blanks", where=f"{where}.greatest")
+            raise _damaged("a shard id must be a word without blanks", f"{where}.greatest")
         if lane.depth is not None and lane.depth < 0:
-            raise InvalidToken("a depth cannot be negative", where=f"{where}.depth")
+            raise _damaged("a depth cannot be negative", f"{where}.depth")
         if lane.place is not None:
             _check_number(lane.place[0], f"{where}.place[0]")
             if lane.place[1] < 0:
-                raise InvalidToken("a count of records cannot be negative", where=f"{where}.place[1]")
+                raise _damaged("a count of records cannot be negative", f"{where}.place[1]")
         if lane.at is not None:
             _check_number(lane.at, f"{where}.at")
+        for name in ("floor", "opened", "time", "ended"):
+            _check_time(getattr(lane, name), f"{where}.{name}")
+    _check_time(token.start, "$.start")
     if token.retention is not None and token.retention <= 0:
-        raise InvalidToken("a retention must be longer than nothing", where="$.retention")
+        raise _damaged("a retention must be longer than nothing", "$.retention")
     if token.clock < 0:
-        raise InvalidToken("a count of records cannot be negative", where="$.clock")
+        raise _damaged("a count of records cannot be negative", "$.clock")
     if token.high is not None:
         _check_high(*token.high)
 
 
-def _check_high(_: int, greatest: str, depth: int, shard_id: str, number: str, since: int) -> None:
+def _check_time(time_us: int | None, where: str) -> None:
+    if time_us is not None and not FIRST_US <= time_us < LAST_US:
+        raise _damaged("a time counts microseconds since 1970, to the year 9999 at most", where)
+
+
+def _check_high(time_us: int, greatest: str, depth: int, shard_id: str, number: str, since: int) -> None:
+    _check_time(time_us, "$.high[0]")
     for index, name in ((1, greatest), (3, shard_id)):
         if not _is_shard_id(name):
-            raise InvalidToken("a shard id must be a word without blanks", where=f"$.high[{index}]")
+            raise _damaged("a shard id must be a word without blanks", f"$.high[{index}]")
     for index, count in ((2, depth), (5, since)):
         if count < 0:
-            raise InvalidToken("a count cannot be negative", where=f"$.high[{index}]")
+            raise _damaged("a count cannot be negative", f"$.high[{index}]")
     _check_number(number, "$.high[4]")
 
 
 def _check_number(number: str, where: str) -> None:
     if not (number.isascii() and number.isdigit()):
-        raise InvalidToken("a sequence number is written in digits alone", where=where)
+        raise _damaged("a sequence number is written in digits alone", where)
     if len(number) > LONGEST_NUMBER:
-        raise InvalidToken(f"a sequence number has at most {LONGEST_NUMBER} digits", where=where)
+        raise _damaged(f"a sequence number has at most {LONGEST_NUMBER} digits", where)
 
 
 def _is_shard_id(shard_id: str) -> bool:
@@ -190,7 +201,7 @@ def _load_bloop(token: Mapping[str, Any]) -> Token:
     shards = {shard.shard_id: (index, shard) for index, shard in enumerate(bloop.shards)}
     for index, shard_id in enumerate(bloop.active):
         if shard_id not in shards:
-            raise InvalidToken("an active shard is missing from the shards", where=f"$.active[{index}]")
+            raise _damaged("an active shard is missing from the shards", f"$.active[{index}]")
     lanes = []
     # Shards that are not active need no lane: ancestors of active ones were read, descendants of active ones were not.
     for shard_id in dict.fromkeys(bloop.active):
@@ -198,7 +209,7 @@ def _load_bloop(token: Mapping[str, Any]) -> Token:
         parents = (shard.parent,) if shard.parent else ()
         where = f"$.shards[{index}]"
         if shard_id in parents or not all(map(_is_shard_id, (shard_id, *parents))):
-            raise InvalidToken("a shard id must be a word without blanks, a parent's id another one", where=where)
+            raise _damaged("a shard id must be a word without blanks, a parent's id another one", where)
         lanes.append(_bloop_lane(shard, parents, where))
     return Token(VERSION, bloop.stream_arn, lanes=tuple(lanes), closed_are_read=True)
 
@@ -207,7 +218,7 @@ def _bloop_lane(shard: _BloopShard, parents: tuple[str, ...], where: str) -> Tok
     kind = shard.iterator_type
     if kind in ("after_sequence", "at_sequence"):
         if shard.sequence_number is None:
-            raise InvalidToken(f"{kind} without a sequence number", where=f"{where}.sequence_number")
+            raise _damaged(f"{kind} without a sequence number", f"{where}.sequence_number")
         _check_number(shard.sequence_number, f"{where}.sequence_number")
         if kind == "at_sequence":
             return TokenLane(shard.shard_id, parents, at=shard.sequence_number)
@@ -216,7 +227,7 @@ def _bloop_lane(shard: _BloopShard, parents: tuple[str, ...], where: str) -> Tok
         return TokenLane(shard.shard_id, parents)
     if kind == "latest":
         return TokenLane(shard.shard_id, parents, latest=True)
-    raise InvalidToken(f"no iterator is of type {kind!r}", where=f"{where}.iterator_type")
+    raise _damaged(f"no iterator is of type {kind!r}", f"{where}.iterator_type")
 
 
 def _convert(token: Mapping[str, Any], kind: type[Any]) -> Any:
@@ -224,7 +235,36 @@ def _convert(token: Mapping[str, Any], kind: type[Any]) -> Any:
         return msgspec.convert(token, kind)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `")
-        raise InvalidToken(what, where=where.rstrip("`") or "$") from None
+        raise _damaged(_in_our_words(what), where.rpartition("`")[0].removeprefix("key` in `") or "$") from None
+
+
+def _in_our_words(what: str) -> str:
+    """What msgspec says is wrong, as a person would."""
+    lack, unknown, kind = _LACK.fullmatch(what), _UNKNOWN.fullmatch(what), _KIND.fullmatch(what)
+    if lack:
+        return f"`{lack[1]}` is missing"
+    if unknown:
+        return f"no token has a `{unknown[1]}` there"
+    if kind is None:
+        return what
+    wanted = " or ".join(_KINDS.get(name, name) for name in kind[1].split(" | "))
+    if kind[2] is not None:
+        return f"{wanted} of {kind[2]} belongs there, this one has {kind[3]}"
+    return f"{wanted} belongs there" + (f", not {_KINDS.get(kind[3], f'a {kind[3]}')}" if kind[3] else "")
+
+
+_LACK = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_KIND = re.compile(r"Expected `([^`]*)`(?: of length (\d+))?(?:, got `?(\w+)`?)?")
+_KINDS = {
+    "str": "a text", "int": "a whole number", "float": "a number with a fraction", "bool": "true or false",
+    "array": "an array", "object": "an object", "null": "nothing",
+}  # fmt: skip
+
+
+def _damaged(what: str, where: str) -> InvalidToken:
+    hint = "it is not as it was saved: take a copy that is whole, or start anew at 'trim_horizon', 'latest' or a time"
+    return InvalidToken(what, where=where, hint=hint)
 
 
 def _a(value: object) -> str:

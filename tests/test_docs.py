@@ -114,7 +114,7 @@ def run_command(page: Path, block: Block, names: dict[str, object]) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONUTF8": "1", "COLUMNS": "100"}
     shell = ["bash", "-euo", "pipefail", "-c", block.code]
-    done = subprocess.run(shell, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(shell, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
     if done.returncode:
         said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
         pytest.fail(f"{page}:{block.line}: exit code {done.returncode}\n\n{said}")

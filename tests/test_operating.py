@@ -32,7 +32,7 @@ def test_each_event_is_explained(kind):
 
 
 def test_each_error_that_reading_may_raise_has_its_remedy():
-    public = {name for name in vars(streamiter) if isinstance(getattr(errors, name, None), type)}
+    public = {name for name in dir(streamiter) if isinstance(getattr(errors, name, None), type)}
     for name in public - ELSEWHERE:
         rows = [row for row in ROWS if row[0].startswith(f"`{name}`")]
         assert rows, name

@@ -24,7 +24,7 @@ def published() -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=250,
     )
     metadata = json.loads(told.stdout)
     assert metadata["readme"]["content-type"] == "text/markdown"

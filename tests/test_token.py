@@ -181,6 +181,33 @@ def test_a_missing_field_is_named():
     assert "`shard`" in str(refused({"streamiter": 1, "stream": STREAM, "lanes": [{}]}))
 
 
+@pytest.mark.parametrize(
+    "path, value, says",
+    [
+        (("stream",), 7, "a text belongs there, not a whole number (at $.stream)"),
+        (("start",), 1.5, "a whole number or nothing belongs there, not a number with a fraction (at $.start)"),
+        (("fresh",), None, "true or false belongs there, not nothing (at $.fresh)"),
+        (("lanes",), {}, "an array belongs there, not an object (at $.lanes)"),
+        (("lanes", 0), 7, "an object belongs there, not a whole number (at $.lanes[0])"),
+        (("lanes", 0, "place"), ["17"], "an array of 2 belongs there, this one has 1 (at $.lanes[0].place)"),
+        (("lanes", 0, "iterator"), 1, "no token has a `iterator` there (at $.lanes[0])"),
+        (("lanes", 0), {}, "`shard` is missing (at $.lanes[0])"),
+        (("lanes", 0), {"shard": "S", 7: 7}, "a text belongs there (at $.lanes[0])"),
+    ],
+)
+def test_an_error_is_in_our_words_and_says_what_to_do(path: tuple[str | int, ...], value: object, says: str):
+    assert str(refused(changed(*path, to=value))) == (
+        f"this token cannot be used: {says}; it is not as it was saved: take a copy that is whole, or start anew at "
+        "'trim_horizon', 'latest' or a time"
+    )
+
+
+@pytest.mark.parametrize("path", [("start",), ("high", 0), ("lanes", 0, "floor"), ("lanes", 1, "opened")])
+@pytest.mark.parametrize("time_us", [10**40, -(10**40), 253_402_300_800_000_000])
+def test_a_time_that_no_calendar_has_is_refused(path: tuple[str | int, ...], time_us: int):
+    assert "a time counts microseconds" in str(refused(changed(*path, to=time_us)))
+
+
 def test_an_error_quotes_nothing_of_the_token():
     assert "secret" not in str(refused(changed("lanes", 0, "place", to=["secret", 0])))
 

@@ -124,6 +124,7 @@ def session(master: str) -> SparkSession:
     ensure_java()
     builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    builder = builder.config("spark.driver.memory", "6g")  # a list of 200k rows passes through the driver
     spark = builder.config("spark.log.level", "OFF").getOrCreate()
     register(spark)
     for kind in (TupleFormat, EmptyFormat):
@@ -140,7 +141,7 @@ class Actions:
     def noop(self, task: Task, watch: Watch) -> list[Any]:
         """A backlog into the noop sink."""
         with watch:
-            _into_noop(self._load(task, "dynamodb_streams"))
+            _into_noop(self._load(task, "dynamodb_streams", **task.options))
         return [task.records]
 
     def tuples(self, task: Task, watch: Watch) -> list[Any]:
@@ -169,14 +170,16 @@ class Actions:
         """What is read, not how fast."""
         tally = Tally(images=task.options["images"])
         with watch:
-            for row in self._load(task, task.options.get("format", "dynamodb_streams")).toLocalIterator():
+            options = {name: value for name, value in task.options.items() if name == "maxPartitions"}
+            frame = self._load(task, task.options.get("format", "dynamodb_streams"), **options)
+            for row in frame.toLocalIterator():
                 images = [text and decode_image(_json(text)) for text in (row.new_image, row.old_image)]
                 created = row.created_at.timestamp()
                 tally.add(row.sequence_number, row.event_name, created, *(images if tally.images else ()))
         return tally.told()
 
-    def _load(self, task: Task, name: str) -> DataFrame:
-        reader = self._spark.read.format(name).option("streamArn", task.arn)
+    def _load(self, task: Task, name: str, **options: str) -> DataFrame:
+        reader = self._spark.read.format(name).option("streamArn", task.arn).options(**options)
         return reader.option("endpointUrl", task.endpoint_url).load()
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from streamiter.cli.shapes import Area, Box, Picture, Point, Shape, Stroke, Words
-from streamiter.cli.standing import Standing, title_of
+from streamiter.cli.labels import SIZE, Label, Span, place_labels
+from streamiter.cli.layout import Bar as Bar
+from streamiter.cli.layout import lay_out as lay_out
+from streamiter.cli.layout import rows_of as rows_of
+from streamiter.cli.shapes import Area, Box, Picture, Point, Shape, Stroke, Words, shortened, width_of
+from streamiter.cli.standing import Standing, arn_of, title_of
 from streamiter.cli.survey import BIN_US, Survey
-from streamiter.cli.tree import state_of
+from streamiter.cli.tree import counted, state_of
 from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 
@@ -17,6 +20,7 @@ WIDTH = 1100.0
 LEFT, RIGHT, TOP, BOTTOM = 28.0, 62.0, 74.0, 62.0
 ROW, BAR = 62.0, 32.0
 ARROW, GAP = 9.0, 4.0
+BELOW = 5.0  # from the line of the token to the next row
 INK, QUIET, GRID, TOKEN = "#22303c", "#66737f", "#e6eaed", "#b3261e"
 # Pairs, pale for the bar and strong for its records; told apart also by who does not see red and green alike.
 COLOURS = (
@@ -24,18 +28,6 @@ COLOURS = (
     ("#ece1f4", "#7b4aa0"), ("#f6e0e8", "#b0396e"), ("#e9e6d2", "#827418"),
 )  # fmt: skip
 STEPS = (60, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)  # seconds between two lines of the grid
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A shard in the picture."""
-
-    shard_id: str
-    row: int
-    colour: int
-    begin_us: int
-    end_us: int
-    is_open: bool
 
 
 class Scale:
@@ -72,91 +64,34 @@ def draw_chart(
     rows = max((bar.row for bar in bars), default=0) + 1
     height = TOP + rows * ROW + BOTTOM
     greatest, width_us = _greatest(survey), _column_us(survey)
+    read_to = [] if standings is None else _read_to(bars, standings, scale, rows)
+    labels = place_labels(bars, names, lambda bar: _span(bar, scale), Span(LEFT, WIDTH - 4), read_to)
     shapes: list[Shape] = [
-        *_title(survey, bars),
+        *_title(survey, bars, unnamed=len(bars) - len(labels)),
         *_grid(scale, rows),
-        *(shape for bar in bars for shape in _bar(survey, bar, names, scale, greatest, width_us)),
+        *(shape for bar in bars for shape in _bar(survey, bar, scale, greatest, width_us)),
         *_forks(survey.lineage, bars, scale),
     ]
     if standings is not None:
-        shapes += _token_line(bars, standings, scale, rows, token_name)
+        shapes += _token_line(read_to, token_name)
+    shapes += map(_label, labels)
     shapes += _legend(survey, height, has_token=standings is not None, token_name=token_name)
-    return Picture(WIDTH, height, f"The shards of {survey.stream} over time", tuple(shapes))
-
-
-# -- where everything stands
-
-
-def lay_out(survey: Survey, since_us: int | None = None) -> list[Bar]:
-    """Each shard's row, colour, begin and end. A first child goes on in its parent's row; its siblings get rows below."""
-    rows = rows_of(survey.lineage)
-    roots = survey.lineage.roots()
-    colours = {
-        shard_id: number for number, root in enumerate(roots) for shard_id in (root, *survey.lineage.descendants(root))
-    }
-    ends = _ends(survey)
-    bars = []
-    for shard_id, row in rows.items():
-        begin_us = survey.began_us(shard_id)
-        if begin_us is None:
-            begin_us = max((ends[parent] for parent in survey.lineage.parents(shard_id)), default=survey.service_us)
-        end_us = max(begin_us, ends[shard_id])
-        if since_us is None or end_us >= since_us:
-            is_open = not survey.lineage[shard_id].closed
-            bars.append(Bar(shard_id, row, colours[shard_id], begin_us, end_us, is_open))
-    used = {row: number for number, row in enumerate(sorted({bar.row for bar in bars}))}
-    return [Bar(bar.shard_id, used[bar.row], bar.colour, bar.begin_us, bar.end_us, bar.is_open) for bar in bars]
-
-
-def rows_of(lineage: Lineage) -> dict[str, int]:
-    """The row of each shard, so that no two lineages cross but where shards merge."""
-    rows: dict[str, int] = {}
-    count = 0
-    for root in lineage.roots():
-        pending = [(root, True)]
-        while pending:
-            shard_id, is_new = pending.pop()
-            if shard_id in rows:
-                continue
-            if is_new:
-                rows[shard_id] = count
-                count += 1
-            else:
-                rows[shard_id] = next(rows[parent] for parent in lineage.parents(shard_id) if parent in rows)
-            children = [child for child in lineage.children(shard_id) if child in lineage]
-            # The first child is looked at first: its own siblings then stand right below it.
-            pending += [(child, number > 0) for number, child in reversed(list(enumerate(children)))]
-    return rows
-
-
-def _ends(survey: Survey) -> dict[str, int]:
-    """About when each shard ended: as its first child began, else with its last record; open ones go on until now."""
-    ends = {}
-    for shard_id in survey.lineage:
-        children = [survey.began_us(child) for child in survey.lineage.children(shard_id) if child in survey.found]
-        began = [time_us for time_us in children if time_us is not None]
-        last = survey.counts.last_us.get(shard_id) if survey.counts is not None else None
-        if not survey.lineage[shard_id].closed:
-            ends[shard_id] = survey.service_us
-        elif began:
-            ends[shard_id] = max(min(began), last or 0)
-        else:
-            ends[shard_id] = last or survey.began_us(shard_id) or survey.service_us
-    return ends
+    return Picture(WIDTH, height, f"The shards of {arn_of(survey.stream)} over time", tuple(shapes))
 
 
 # -- shapes
 
 
-def _title(survey: Survey, bars: Sequence[Bar]) -> list[Shape]:
+def _title(survey: Survey, bars: Sequence[Bar], *, unnamed: int) -> list[Shape]:
     open_shards = sum(bar.is_open for bar in bars)
-    records = "" if survey.counts is None else f"{survey.counts.records:,} records, "
+    records = "" if survey.counts is None else f"{counted(survey.counts.records, 'record')}, "
     now = datetime.fromtimestamp(survey.service_us // SECOND_US, UTC)
-    what = f"{records}{len(bars)} shards, {open_shards} open; seen {now:%Y-%m-%d %H:%M:%S} UTC"
-    return [
-        Words(LEFT, 30, f"{title_of(survey.stream)}: its stream's shards over time", 17, INK, is_bold=True),
-        Words(LEFT, 50, what, 12, QUIET),
-    ]
+    what = f"{records}{counted(len(bars), 'shard')}, {open_shards} open; seen {now:%Y-%m-%d %H:%M:%S} UTC"
+    if unnamed:
+        what += f"; {unnamed:,} too narrow for {'its name' if unnamed == 1 else 'their names'}"
+    title = ": its stream's shards over time"
+    name = shortened(title_of(survey.stream), 17, WIDTH - 2 * LEFT - width_of(title, 17))
+    return [Words(LEFT, 30, name + title, 17, INK, is_bold=True), Words(LEFT, 50, what, 12, QUIET)]
 
 
 def _grid(scale: Scale, rows: int) -> Iterator[Shape]:
@@ -197,7 +132,8 @@ def _curve(start: Point, end: Point) -> tuple[Point, ...]:
     if top == to_top:
         return start, end
     room = max(to_left - left, 14.0)
-    left = to_left - room
+    left = max(LEFT, to_left - room)
+    room = to_left - left
     points = []
     for step in range(17):
         part = step / 16
@@ -206,19 +142,25 @@ def _curve(start: Point, end: Point) -> tuple[Point, ...]:
     return tuple(points)
 
 
-def _bar(
-    survey: Survey, bar: Bar, names: dict[str, str], scale: Scale, greatest: int, width_us: int
-) -> Iterator[Shape]:
-    pale, strong = COLOURS[bar.colour % len(COLOURS)]
+def _span(bar: Bar, scale: Scale) -> Span:
     left, right = scale.x(bar.begin_us), scale.x(bar.end_us)
+    return Span(left, max(right if bar.is_open else right - GAP, left + 2))
+
+
+def _label(label: Label) -> Words:
+    colour = COLOURS[label.bar.colour % len(COLOURS)][1]
+    top = _middle(label.bar.row) - BAR / 2 - 5
+    return Words(label.left, top, label.text, SIZE, colour, is_bold=True, has_halo=True)
+
+
+def _bar(survey: Survey, bar: Bar, scale: Scale, greatest: int, width_us: int) -> Iterator[Shape]:
+    pale, strong = COLOURS[bar.colour % len(COLOURS)]
+    left, right = _span(bar, scale)
     top = _middle(bar.row) - BAR / 2
-    right = max(right if bar.is_open else right - GAP, left + 2)
     yield Box(left, top, right - left, BAR, pale, 3)
     if bar.is_open:
         yield Area(((right, top), (right + ARROW, top + BAR / 2), (right, top + BAR)), pale)
     yield from _density(survey, bar, scale, greatest, width_us, strong)
-    if bar.is_open or right - left > 46:
-        yield Words(left + 1, top - 5, names[bar.shard_id], 11, strong, is_bold=True)
     if bar.is_open:
         yield Words(right + ARROW + 4, top + BAR / 2 + 4, "open", 11, strong)
     elif state_of(survey, bar.shard_id) == "empty" and right - left > 80:
@@ -259,24 +201,30 @@ def _density(survey: Survey, bar: Bar, scale: Scale, greatest: int, width_us: in
             continue
         left = max(left, scale.x(bar.begin_us))
         right = min(max(right, left + 1.5), end)
-        left = min(left, right - 1.5)
+        left = max(LEFT, min(left, right - 1.5))
         # The root of the count, so that a quiet minute is seen beside a busy one.
         height = max(2.0, (BAR - 4) * (count / greatest) ** 0.5)
         yield Box(left, bottom - height, max(0.8, right - left - 0.6), height, colour)
 
 
-def _token_line(
-    bars: Sequence[Bar], standings: dict[str, Standing], scale: Scale, rows: int, name: str
-) -> Iterator[Shape]:
-    """What is left of it was read."""
+def _read_to(bars: Sequence[Bar], standings: dict[str, Standing], scale: Scale, rows: int) -> list[float]:
+    """How far each row is read."""
+    return [_token_place([bar for bar in bars if bar.row == row], standings, scale) for row in range(rows)]
+
+
+def _token_line(read_to: Sequence[float], name: str) -> Iterator[Shape]:
+    """What is left of it was read. From row to row it runs below the bars, where no name stands."""
     points: list[Point] = []
-    for row in range(rows):
-        left = _token_place([bar for bar in bars if bar.row == row], standings, scale)
-        points += [(left, TOP + row * ROW + 9), (left, TOP + (row + 1) * ROW + (9 if row + 1 < rows else 0))]
+    for row, left in enumerate(read_to):
+        top, bottom = TOP + row * ROW - BELOW, TOP + (row + 1) * ROW - BELOW
+        points += [(left, top if row else TOP - 6), (left, bottom)]
     yield Stroke(tuple(points), TOKEN, 2, is_dashed=True)
     left = points[0][0]
-    top = TOP - 10 if left < WIDTH - RIGHT - 60 else TOP - 24  # "now" stands at the right
-    yield Words(left, top, name, 11, TOKEN, "start" if left < LEFT + 60 else "middle", is_bold=True)
+    name = shortened(name, SIZE, WIDTH / 3)
+    half = width_of(name, SIZE) / 2
+    is_near_now = left + half > WIDTH - RIGHT - 20  # "now" stands at the right
+    left = min(max(left, LEFT + half), WIDTH - 4 - half)
+    yield Words(left, TOP - (22 if is_near_now else 10), name, SIZE, TOKEN, "middle", is_bold=True)
 
 
 def _token_place(bars: Sequence[Bar], standings: dict[str, Standing], scale: Scale) -> float:
@@ -314,5 +262,7 @@ def _legend(survey: Survey, height: float, *, has_token: bool, token_name: str) 
         left += 260
     if has_token:
         yield Stroke(((left, top - 4), (left + 24, top - 4)), TOKEN, 2, is_dashed=True)
-        yield Words(left + 30, top, f"{token_name}: what is left of it was read", 11, QUIET)
+        what = ": what is left of it was read"
+        name = shortened(token_name, 11, WIDTH - RIGHT - left - 30 - width_of(what, 11))
+        yield Words(left + 30, top, name + what, 11, QUIET)
     yield Words(WIDTH - RIGHT + 40, top, "UTC", 11, QUIET, "end")

@@ -55,6 +55,12 @@ def takes_stream(function: _Function) -> _Function:
     return click.argument("url", metavar="URL")(reaches_service(with_place))  # type: ignore[return-value]
 
 
+def goes_before(name: str) -> str:
+    """A word for whoever said where to begin, where a place that was kept goes before it."""
+    is_said = click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    return "; --from is for a first run only" if is_said else ""
+
+
 def reaches_service(function: _Function) -> _Function:
     """The options that the AWS CLI has, too."""
     for option in (

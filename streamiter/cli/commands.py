@@ -11,6 +11,7 @@ import click
 
 from streamiter.cli import ending
 from streamiter.cli.command import debug_option
+from streamiter.cli.loading import loading
 from streamiter.cli.setting import Setting
 
 # A command's file has a click command by the name `command`. Here stands what the list of commands says, so that it
@@ -37,7 +38,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"streamiter.cli.{cmd_name}").command
+        with loading():
+            command = import_module(f"streamiter.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -52,6 +54,14 @@ class Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(COMMANDS))}"
             raise click.UsageError(f"there is no command {args[0]!r}; {meant}", ctx) from None
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError as stop:  # --help and --version print here
+            raise ending.Stopped(ending.PIPE_BROKEN) from stop
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

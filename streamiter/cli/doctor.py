@@ -44,7 +44,7 @@ def command(place: Place, token_file: str | None, policy: bool, as_json: bool) -
         if policy:
             click.echo(json.dumps(_policy(source, place), indent=2))
             return
-        token = TokenFile(token_file).load() if token_file is not None else None
+        token = TokenFile(token_file).load if token_file is not None else None
         examination = Examination(source, setting().clock, token)
         examination.run()
         if as_json:

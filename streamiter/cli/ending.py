@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType
 
 import click
 
+from streamiter.cli.loading import INTERRUPTED
+from streamiter.cli.outputs import STDOUT, complain, silence
 from streamiter.cli.words import in_our_words
 from streamiter.errors import StreamiterError
 
-INTERRUPTED = 128 + signal.SIGINT
 PIPE_BROKEN = 141  # 128 + SIGPIPE, which not every system has
 WRONG = 1
 MISUSED = 2
@@ -56,17 +55,17 @@ def run(command: Callable[[], object], *, is_debugging: Callable[[], bool]) -> i
     except BaseException as stop:
         code = code_of(stop)
         if code is not None:
-            _silence_output()
+            silence(sys.stdout)
             return code
         if not isinstance(stop, Exception):
             raise
         if is_debugging():
-            traceback.print_exc()
+            complain("".join(traceback.format_exception(stop)).rstrip())
         code = _tell(stop)
         try:
             sys.stdout.flush()
         except OSError:
-            _silence_output()  # a full disk: Python would complain once more at the exit
+            silence(sys.stdout)  # a full disk
         return code
     return 0
 
@@ -93,7 +92,7 @@ def _tell(error: Exception) -> int:
     if isinstance(error, Unwell):
         return WRONG
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        complain(error.format_message())
         return MISUSED
     if isinstance(error, click.UsageError):
         context = error.ctx
@@ -107,7 +106,8 @@ def _tell(error: Exception) -> int:
         _say("streamiter", in_our_words(error))
         return WRONG
     if isinstance(error, OSError) and error.strerror:
-        _say("streamiter", f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+        # Files are named by their errors, or where they are written; what has no name is what is printed.
+        _say("streamiter", f"{error.filename or STDOUT}: {error.strerror}")
         return WRONG
     _say("streamiter", f"{type(error).__name__}: {error}; that was not foreseen: --debug shows where it came from")
     return WRONG
@@ -118,13 +118,7 @@ def _say(name: str, message: str) -> None:
     from streamiter.demo.screen import printable
 
     lines = [printable(line) for line in message.splitlines()]
-    click.echo("\n".join([f"{name}: {lines[0]}", *lines[1:]]) if lines else name, err=True)
-
-
-def _silence_output() -> None:
-    """Whoever reads us has seen enough: what is still in Python's buffer must not be written at the exit."""
-    with suppress(OSError, ValueError, AttributeError):  # it may be no file: a test's
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    complain("\n".join([f"{name}: {lines[0]}", *lines[1:]]) if lines else name)
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

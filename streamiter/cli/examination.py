@@ -8,10 +8,11 @@ from typing import Any
 
 import boto3
 import botocore.exceptions as boto
+import click
 
 from streamiter.cli.findings import Finding, Mark
 from streamiter.cli.moments import age
-from streamiter.cli.standing import standings
+from streamiter.cli.standing import arn_of, standings
 from streamiter.cli.survey import Looked, list_shards, look
 from streamiter.cli.words import in_our_words
 from streamiter.clock import SECOND_US, Clock
@@ -19,7 +20,6 @@ from streamiter.errors import (
     AccessDenied,
     CredentialsMissing,
     InvalidStream,
-    InvalidToken,
     SourceError,
     StreamiterError,
     TimeUnsupported,
@@ -53,7 +53,7 @@ _BAD_KEYS = {
 class Examination:
     """Tries one thing after the other; what rests on something that failed is passed over."""
 
-    def __init__(self, source: Source, clock: Clock, token: dict[str, Any] | None) -> None:
+    def __init__(self, source: Source, clock: Clock, token: Callable[[], dict[str, Any] | None] | None) -> None:
         self.findings: list[Finding] = []
         self.missing: list[str] = []  # IAM actions
         self._source = source
@@ -72,7 +72,7 @@ class Examination:
         if isinstance(source, DynamoDBStreams) and source.session is not None:
             self._try("stream", lambda: self._table(source))
         else:
-            self._try("stream", lambda: self._add("good", "stream", source.name.partition("@")[0]))
+            self._try("stream", lambda: self._add("good", "stream", arn_of(source.name)))
         self._try("shards", self._shards)
         self._try("clock", self._clocks)
         self._try("records", self._records)
@@ -92,11 +92,9 @@ class Examination:
             look_at()
         except AccessDenied as error:
             self._refused(title, error)
-        except InvalidToken as error:
-            told, _, remedy = in_our_words(error).partition("; ")
-            self._add("bad", title, told, remedy or "put back a copy that is whole, or move it away to begin anew")
-        except StreamiterError as error:
-            told, _, remedy = in_our_words(error).partition("; ")
+        except (StreamiterError, click.ClickException) as error:
+            text = in_our_words(error) if isinstance(error, StreamiterError) else error.message
+            told, _, remedy = text.partition("; ")
             self._add("bad", title, told, remedy or "try again; if it lasts, --debug shows more")
         else:
             return
@@ -137,8 +135,8 @@ class Examination:
         """Who the credentials belong to; asked of AWS alone, an emulator knows nobody."""
         try:
             client = source.make_client(_service_of(source))
-        except CredentialsMissing:
-            return ""  # there is no region: that is told as the next finding
+        except StreamiterError:
+            return ""  # there is no region, or none that could be one: that is told as the next finding
         if "amazonaws." not in client.meta.endpoint_url:
             return ""
         try:
@@ -250,7 +248,7 @@ class Examination:
 
     def _place(self) -> None:
         assert self._token is not None
-        token = parse_position(self._token, self._source.name)
+        token = parse_position(self._token(), self._source.name)
         assert isinstance(token, Token)
         self.findings.append(look_at_token(self._source, self._clock, token, self._lineage, self._service_us))
 

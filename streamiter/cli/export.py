@@ -8,14 +8,17 @@ from typing import Any
 
 import click
 
-from streamiter.cli.command import Command, takes_stream
-from streamiter.cli.folder import Folder
+from streamiter.cli.command import Command, goes_before, takes_stream
+from streamiter.cli.folder import Folder, State
 from streamiter.cli.formats import FORMATS, Write, check_format
-from streamiter.cli.moments import Moment
+from streamiter.cli.moments import Moment, check_order
+from streamiter.cli.outputs import complain, tell
 from streamiter.cli.paint import Span, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
+from streamiter.cli.standing import arn_of
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
+from streamiter.cli.tree import counted
 from streamiter.demo.screen import printable
 from streamiter.record import ChangeRecord, Record
 from streamiter.source import Source
@@ -32,21 +35,28 @@ MOVE_SECONDS = 60.0  # where nothing comes: so often the token of a quiet stream
 
 @click.command("export", cls=Command, examples=EXAMPLES)
 @takes_stream
-@click.option("--to", "folder", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--to", "folder", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
+    help="Where the parts are written; it is made where there is none.",
+)  # fmt: skip
 @click.option(
     "--format", "format_name", type=click.Choice(list(FORMATS)), default="parquet", show_default=True,
     help="parquet needs pip install 'streamiter[arrow]'.",
 )  # fmt: skip
 @click.option(
     "--from", "start", type=Moment("trim_horizon", "latest"), default="trim_horizon", show_default=True, metavar="WHEN",
-    help="Where a new export begins; one that goes on goes on where it stopped.",
+    help="Where a new export begins: trim_horizon, latest, or a time (UTC): '2 hours ago', 'yesterday 14:00', 10:30. One that "
+    "goes on goes on where it stopped.",
 )  # fmt: skip
 @click.option(
     "--until", type=Moment("caught_up", sign=1), default="caught_up", show_default=True, metavar="WHEN",
     help="End when caught_up (all that is held now), or before a time.",
 )  # fmt: skip
 @click.option("--follow", is_flag=True, help="Do not end: go on with what comes.")
-@click.option("--part-records", type=click.IntRange(min=1), default=50_000, show_default=True, metavar="COUNT")
+@click.option(
+    "--part-records", type=click.IntRange(min=1), default=50_000, show_default=True, metavar="COUNT",
+    help="A part is closed when it has so many records.",
+)  # fmt: skip
 @click.option(
     "--part-seconds", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="SECONDS",
     help="With --follow: a part is closed after so long, full or not.",
@@ -62,19 +72,38 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
     given = click.get_current_context().get_parameter_source("until")
     if follow and given is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--follow does not end, --until does: leave one of them away")
+    check_order(options["start"], until)
     check_format(format_name)
     source = find_source(place)
     ending, write = FORMATS[format_name]
     target = Folder(folder, source.name, format_name, ending)
+    before = target.state
     try:
-        export = Export(source, target, write, until=None if follow else until, **options)
-        export.run()
+        if before.token is not None and StatusLine().is_shown:
+            complain(
+                f"going on after the {counted(before.records, 'record')} that {folder} holds{goes_before('start')}"
+            )
+        Export(source, target, write, until=None if follow else until, **options).run()
+    except BaseException:
+        if StatusLine().is_shown:
+            complain(f"stopped: {summary(folder, before, target.state, ending)}")
+        raise
     finally:
         target.close()
-    state = target.state
-    parts = f"{state.parts} part{'' if state.parts == 1 else 's'}"
-    records = "1 record" if export.written == 1 else f"{export.written:,} records"
-    click.echo(f"{records} written; {folder} holds {state.records:,} in {parts}")
+    tell(summary(folder, before, target.state, ending))
+
+
+def summary(folder: Path, before: State, after: State, ending: str) -> str:
+    """What a run wrote, and where; what earlier ones did; how to go on. Pure."""
+    count, parts = after.records - before.records, range(before.parts + 1, after.parts + 1)
+    holds = f"{folder} holds {counted(after.records, 'record')} in {counted(after.parts, 'part')}"
+    if not parts:
+        told = "no records yet" if before.token is None else f"nothing new since the last run; {holds}"
+        return f"{told}; run it again to go on"
+    names = [f"part-{number:06d}.{ending}" for number in (parts[0], parts[-1])]
+    files = f"{folder / names[0]}{f' to {names[1]}' if len(parts) > 1 else ''}"
+    earlier = f"; with those of earlier runs {holds}" if before.parts else ""
+    return f"{counted(count, 'record')} written to {files}{earlier}; run it again to go on"
 
 
 class Export:
@@ -92,7 +121,6 @@ class Export:
         part_seconds: float,
         skip_gaps: bool,
     ) -> None:
-        self.written = 0
         self._source = source
         self._folder = folder
         self._write = write
@@ -163,10 +191,9 @@ class Export:
         if not self._records or self.stream is None:
             return
         record_type = getattr(self._source, "record_type", ChangeRecord)
-        arn = self._source.name.partition("@")[0]  # a name may also tell when the stream was made
+        arn = arn_of(self._source.name)
         content = self._write(self._records, arn, record_type)
         self._folder.commit(content, len(self._records), self.stream.token)
-        self.written += len(self._records)
         self._records = []
         self._moved = self._clock.monotonic()
 
@@ -185,4 +212,4 @@ class Export:
 
     def _notice(self, message: str) -> None:
         self._status.clear()
-        click.echo(f"streamiter: {printable(message)}", err=True)
+        complain(f"streamiter: {printable(message)}")

@@ -76,10 +76,13 @@ class Folder:
         part, beside = self._path / name, self._path / f".{name}.new"
         if part.exists():
             raise click.ClickException(f"{part} is there already, though no export wrote it; move it away")
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(beside, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _cannot_write(self._path, error) from error
         self._save(msgspec.structs.replace(self.state, next=NextPart(name, records, token)))
         os.replace(beside, part)
         sync_folder(self._path)
@@ -94,7 +97,10 @@ class Folder:
         self._lock.close()
 
     def _save(self, state: State) -> None:
-        replace_file(self._path / STATE, msgspec.json.encode(state) + b"\n")
+        try:
+            replace_file(self._path / STATE, msgspec.json.encode(state) + b"\n")
+        except OSError as error:
+            raise _cannot_write(self._path, error) from error
         self.state = state
 
     def _load(self, stream: str, format: str) -> State:
@@ -124,6 +130,12 @@ class Folder:
             self._save(self.state.committed() if is_there else msgspec.structs.replace(self.state, next=None))
         for left in [*self._path.glob(".part-*.new"), *self._path.glob(f".{STATE}.new")]:
             left.unlink()
+
+
+def _cannot_write(path: Path, error: OSError) -> click.ClickException:
+    return click.ClickException(
+        f"{path} cannot be written: {error.strerror}; the parts in it are whole: once there is room, run it again to go on"
+    )
 
 
 def _take_lock(path: Path) -> IO[str]:

@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 
-import arrow
 import click
 
 _UNITS = {
-    "s": 1,
-    "sec": 1,
-    "second": 1,
-    "m": 60,
-    "min": 60,
-    "minute": 60,
-    "h": 3600,
-    "hour": 3600,
-    "d": 86400,
-    "day": 86400,
+    **dict.fromkeys(("s", "sec", "second"), 1),
+    **dict.fromkeys(("m", "min", "minute"), 60),
+    **dict.fromkeys(("h", "hour"), 3600),
+    **dict.fromkeys(("d", "day"), 86400),
+    **dict.fromkeys(("w", "week"), 7 * 86400),
 }
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?(?=\s*[a-z])|\ban?(?=\s))\s*([a-z]+)")
-HOW = "'2 hours ago', '90m', '2025-06-15 14:00' (UTC, unless it says +02:00) or seconds since 1970"
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?(?=\s*[a-z])|\ban?(?=\s))\s*([a-z]+)")
+_DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+# A day, a time of it, a zone: each may be left out, but not the first two together.
+_CALENDAR = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2}|today|yesterday|tomorrow)?"
+    r"(?:(?:^|(?<=.)(?:\s+at\s+|\s+|t))(?P<clock>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?))?"
+    r"\s*(?P<zone>z|utc|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_SINCE_1970 = re.compile(r"[0-9]{9,11}(\.[0-9]+)?|[0-9]{12,14}")  # seconds; so many digits are milliseconds
+FORMS = (
+    *("'2 hours ago'", "90s", "now", "10:30", "today", "yesterday", "'yesterday 14:00'", "2026-11-18"),
+    *("'2026-11-18 10:30'", "2026-11-18T10:30:00Z"),
+)
+HOW = f"{', '.join(FORMS)}, or seconds since 1970; it is UTC, unless it says +02:00"
 
 
 def parse_moment(text: str, now: float, *, sign: int = -1) -> datetime:
-    """The moment that was meant. Amounts alone count back from now, or, with `sign=1`, forward; `in 5m` always forward."""
-    words = text.strip().lower()
+    """The moment that was meant; what names no zone is UTC.
+
+    Amounts alone count back from now, or, with `sign=1`, forward; `in 5m` always forward. A time without a day is today's,
+    but never one to come where it counts back: then it is yesterday's.
+    """
+    words = " ".join(text.lower().split())
+    try:
+        moment = _relative(words, now, sign) or _calendar(words, now, sign)
+        if moment is None and _SINCE_1970.fullmatch(words):
+            moment = datetime.fromtimestamp(float(words) / (1000 if len(words.partition(".")[0]) > 11 else 1), UTC)
+    except (ValueError, OverflowError):
+        moment = None
+    if moment is None:
+        raise ValueError(f"{text!r} is not a time: write {HOW}")
+    return moment
+
+
+def _relative(words: str, now: float, sign: int) -> datetime | None:
+    """So much before or after now."""
     if words == "now":
         return datetime.fromtimestamp(now, UTC)
     if words.startswith("in "):
@@ -34,14 +57,34 @@ def parse_moment(text: str, now: float, *, sign: int = -1) -> datetime:
     elif words.endswith(" ago"):
         words, sign = words.removesuffix(" ago"), -1
     seconds = _seconds(words)
-    try:
-        if seconds is not None:
-            return datetime.fromtimestamp(now, UTC) + sign * timedelta(seconds=seconds)
-        if re.fullmatch(r"\d{9,11}(\.\d+)?", words):
-            return datetime.fromtimestamp(float(words), UTC)
-        return arrow.get(text.strip()).datetime  # UTC, where it names no zone
-    except (ValueError, OverflowError, arrow.ParserError):
-        raise ValueError(f"{text!r} is not a time: write {HOW}") from None
+    return None if seconds is None else datetime.fromtimestamp(now, UTC) + sign * timedelta(seconds=seconds)
+
+
+def _calendar(words: str, now: float, sign: int) -> datetime | None:
+    """A day, a time, or both, as calendars and clocks have them."""
+    found = _CALENDAR.fullmatch(words)
+    if found is None or not (found["day"] or found["clock"]):
+        return None
+    zone = _zone(found["zone"])
+    hours, _, rest = (found["clock"] or "00:00").partition(":")
+    clock = time.fromisoformat(f"{hours:0>2}:{rest}")
+    today = datetime.fromtimestamp(now, zone).date()
+    if found["day"] is None:
+        moment = datetime.combine(today, clock, zone).astimezone(UTC)
+        return moment - timedelta(days=1) if sign < 0 and moment.timestamp() > now else moment
+    named = _DAYS.get(found["day"])
+    day = date.fromisoformat(found["day"]) if named is None else today + timedelta(days=named)
+    return datetime.combine(day, clock, zone).astimezone(UTC)
+
+
+def _zone(text: str | None) -> timezone:
+    if text in (None, "z", "utc"):
+        return UTC
+    assert text is not None
+    hours, minutes = int(text[1:3]), int(text[-2:])
+    if minutes > 59:
+        raise ValueError(text)
+    return timezone((-1 if text[0] == "-" else 1) * timedelta(hours=hours, minutes=minutes))
 
 
 def _seconds(words: str) -> float | None:
@@ -56,6 +99,19 @@ def _seconds(words: str) -> float | None:
             return None
         total += _UNITS[name] * (1.0 if amount.startswith("a") else float(amount))
     return total
+
+
+def check_order(start: object, until: object) -> None:
+    """An end that is before the begin is a mistake: nothing would ever lie between them."""
+    if isinstance(start, datetime) and isinstance(until, datetime) and until <= start:
+        raise click.UsageError(
+            f"--until ({shown(until)}) is not after --from ({shown(start)}): nothing lies between them"
+        )
+
+
+def shown(moment: datetime) -> str:
+    """A moment as messages name it."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
@@ -78,13 +134,13 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
         try:
             return parse_moment(value, setting().clock.now(), sign=self._sign)
         except ValueError as error:
-            words = f", or {' or '.join(self._words)}" if self._words else ""
+            words = f"; or {' or '.join(self._words)}" if self._words else ""
             return self.fail(f"{error}{words}", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
-        words = (*self._words, "1 hour ago", "2 hours ago")
+        words = (*self._words, "1 hour ago", "2 hours ago", "today", "yesterday")
         return [click.shell_completion.CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 

@@ -65,11 +65,10 @@ def _draw(draw: Any, shape: Shape, zoom: int) -> None:
 
         font = ImageFont.load_default(shape.size * zoom)
         bold = round(zoom * shape.size / 40) if shape.is_bold else 0
-        place = (shape.left * zoom, shape.top * zoom)
-        draw.text(
-            place, printable(shape.text), shape.colour, font, _ANCHORS[shape.anchor],
-            stroke_width=bold, stroke_fill=shape.colour,
-        )  # fmt: skip
+        place, text, anchor = (shape.left * zoom, shape.top * zoom), printable(shape.text), _ANCHORS[shape.anchor]
+        if shape.has_halo:
+            draw.text(place, text, "#ffffff", font, anchor, stroke_width=bold + 2 * zoom, stroke_fill="#ffffff")
+        draw.text(place, text, shape.colour, font, anchor, stroke_width=bold, stroke_fill=shape.colour)
 
 
 def _dashes(stroke: Stroke) -> list[tuple[tuple[float, float], ...]]:

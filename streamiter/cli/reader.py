@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from streamiter.cli.moments import shown
+from streamiter.cli.outputs import complain
 from streamiter.cli.setting import Place, setting
 from streamiter.clock import Clock, SystemClock
 from streamiter.errors import TransientError
@@ -65,6 +67,8 @@ def open_stream(
     if notice is not None:
         _route_warnings(notice)
     clock = WaitingClock(setting().clock, on_wait)
+    if isinstance(start, datetime) and start.timestamp() > clock.now():
+        complain(f"streamiter: --from is yet to come: nothing before {shown(start)} is told")
     return Stream(source, start, on_gap="skip" if skips_gaps else "raise", clock=clock, **options)
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import boto3
 import click
 
 from streamiter.clock import Clock, SystemClock
 from streamiter.errors import CredentialsMissing
-from streamiter.source import Source
-from streamiter.source.locate import locate
+
+if TYPE_CHECKING:
+    from streamiter.source import Source
+
+
+def locate(url: str, **options: Any) -> Source:
+    """The source that a URL names; boto3 is loaded now, and not for who asks for help."""
+    from streamiter.source.locate import locate
+
+    return locate(url, **options)
 
 
 @dataclass
@@ -53,6 +60,7 @@ def setting() -> Setting:
 
 def make_session(profile: str | None) -> Any:
     """A boto3 session: with a profile it takes no other credentials, as the AWS CLI does."""
+    import boto3
     from botocore.exceptions import ProfileNotFound
 
     try:

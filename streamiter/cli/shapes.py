@@ -45,9 +45,28 @@ class Words(NamedTuple):
     colour: str
     anchor: Literal["start", "middle", "end"] = "start"
     is_bold: bool = False
+    has_halo: bool = False  # white around it: it can be read where a line runs through
 
 
 Shape = Box | Stroke | Area | Words
+
+
+def width_of(text: str, size: float) -> float:
+    """About how wide a text is, rather too much than too little: fonts differ from machine to machine."""
+    return sum(_EMS.get(character, 1.0 if ord(character) > 0x2E80 else 0.62) for character in text) * size
+
+
+_EMS = {character: ems for ems, characters in ((0.32, "iljI|.,:;'! "), (0.42, "frt()[]-/")) for character in characters}
+_EMS |= dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", 0.76) | dict.fromkeys("mwMW@", 0.95)
+
+
+def shortened(text: str, size: float, room: float) -> str:
+    """As much of a text as there is room for."""
+    if width_of(text, size) <= room:
+        return text
+    while text and width_of(text + "…", size) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
 
 
 @dataclass(frozen=True)

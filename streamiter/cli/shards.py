@@ -17,12 +17,12 @@ from streamiter.cli.paint import Span, painter_for, prepare_output
 from streamiter.cli.png import to_png
 from streamiter.cli.reader import find_source
 from streamiter.cli.setting import Place, setting
-from streamiter.cli.standing import Standing, short_names, standings
+from streamiter.cli.standing import Standing, arn_of, short_names, standings
 from streamiter.cli.status import Meter, StatusLine
 from streamiter.cli.survey import Counts, Survey, count_records, survey
 from streamiter.cli.svg import to_svg
 from streamiter.cli.tokenfile import TokenFile, replace_file
-from streamiter.cli.tree import to_json, tree_rows
+from streamiter.cli.tree import counted, to_json, tree_rows
 from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 from streamiter.source import Source
@@ -46,7 +46,7 @@ EXAMPLES = (
 @click.option(
     "--png", metavar="FILE", type=click.Path(dir_okay=False), help="The same as PNG (pip install 'streamiter[png]')."
 )
-@click.option("--since", type=Moment(), metavar="WHEN", help="Draw only from then on: '2 hours ago'.")
+@click.option("--since", type=Moment(), metavar="WHEN", help="Draw only from then on (UTC): '2 hours ago', 10:30.")
 @click.option("--ids", "full_ids", is_flag=True, help="Whole ids, not only their ends.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: an array of shards.")
 def command(
@@ -124,8 +124,8 @@ def _tell(seen: Survey, names: dict[str, str], standing: dict[str, Standing] | N
     open_shards = sum(not seen.lineage[shard_id].closed for shard_id in seen.lineage)
     state = "disabled" if seen.is_final else "enabled"
     head: list[list[Span]] = [
-        [Span(seen.stream, "bold")],
-        [Span(f"{state}, {len(seen.lineage)} shards, {open_shards} open", "dim")],
+        [Span(arn_of(seen.stream), "bold")],
+        [Span(f"{state}, {counted(len(seen.lineage), 'shard')}, {open_shards} open", "dim")],
         [],
     ]
     for row in [*head, *tree_rows(seen, names, standing)]:

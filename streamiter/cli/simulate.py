@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from streamiter.cli.command import Command
+from streamiter.cli.outputs import tell
 from streamiter.clock import SystemClock
 from streamiter.demo.orders import TABLE
 from streamiter.demo.shop import HISTORY_SECONDS, Shop
@@ -23,6 +25,7 @@ EXAMPLES = (
     "streamiter simulate --orders",
     "streamiter simulate --port 8000 --shape 'S0 => {S1, S2}' --speed 60",
     "streamiter simulate --misbehave 7 -v",
+    "streamiter simulate --knob page_size=10 --knob crc=wrong",
 )
 
 _MORE_THAN_0 = click.FloatRange(min=0, min_open=True)
@@ -65,6 +68,10 @@ _SECONDS = click.FloatRange(min=0)
     metavar="RATE",
     help="Records a second beyond which a shard splits.  [default: never]",
 )
+@click.option(
+    "--knob", "knobs", multiple=True, metavar="NAME=VALUE",
+    help="Turn any knob of the simulator, such as page_size=10 or roll_after=null; as often as you like.",
+)  # fmt: skip
 @click.option("--limits", is_flag=True, help="Throttle as the service does: 10 DescribeStream, 5 GetRecords a second.")
 @click.option("--misbehave", type=int, metavar="SEED", help="Bad days at random: throttles, faults, lagging listings.")
 @click.option(
@@ -85,18 +92,19 @@ def command(
         raise click.UsageError("--orders goes by real time: leave --stopped and --speed away")
     if orders is None:
         _check_extra()
+    place = {name: options.pop(name) for name in ("region", "account")}
     try:
         notation.parse(options["shape"])
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--shape") from error
+    knobs = knobs_of(**options)
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())
     clock = _clock(real_time, speed, has_history=orders is not None)
-    place = {name: options.pop(name) for name in ("region", "account")}
     table = None if orders is None else TABLE
     try:
-        sim = Simulator(table=table, ids="service", clock=clock, knobs=_knobs(**options), port=port, **place)
+        sim = Simulator(table=table, ids="service", clock=clock, knobs=knobs, port=port, **place)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except OSError as error:
@@ -110,7 +118,7 @@ def command(
         if verbose:
             sim.calls.watch(_show)
         if orders is None or not isinstance(clock, RunningClock):
-            click.echo(f"listening on {sim.endpoint_url}")
+            tell(f"listening on {sim.endpoint_url}")
             done.wait()
         else:
             _run_shop(Shop(sim, clock), orders, sim.endpoint_url, done)
@@ -120,7 +128,7 @@ def _run_shop(shop: Shop, rate: float, url: str, done: threading.Event) -> None:
     shop.write_history()
     writer = threading.Thread(target=shop.keep_writing, args=(rate,), name="orders", daemon=True)
     writer.start()
-    click.echo(f"listening on {url}; for example: streamiter tail {TABLE} --endpoint-url {url}")
+    tell(f"listening on {url}; for example: streamiter tail {TABLE} --endpoint-url {url}")
     done.wait()
     shop.close()
     writer.join()
@@ -134,11 +142,32 @@ def _clock(real_time: bool, speed: float, *, has_history: bool) -> ManualClock:
     return RunningClock(speed=speed)
 
 
-def _knobs(shape: str, roll_after: float, split_rate: float | None, limits: bool) -> Knobs:
-    knobs = Knobs(starting_shape=shape, roll_after=roll_after or None, split_rate=split_rate)
+def knobs_of(shape: str, roll_after: float, split_rate: float | None, limits: bool, knobs: tuple[str, ...]) -> Knobs:
+    """The knobs as the options turn them."""
+    made = Knobs(starting_shape=shape, roll_after=roll_after or None, split_rate=split_rate)
     if limits:
-        knobs.describe_rate, knobs.records_rate = 10, 5
-    return knobs
+        made.describe_rate, made.records_rate = 10, 5
+    for text in knobs:
+        _turn(made, text)
+    return made
+
+
+def _turn(knobs: Knobs, text: str) -> None:
+    name, is_told, value = text.partition("=")
+    try:
+        if not is_told:
+            raise ValueError(f"a knob is turned by NAME=VALUE, this is {text!r}")
+        knobs.turn({name.strip().replace("-", "_"): _read(value)})
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--knob") from error
+
+
+def _read(value: str) -> Any:
+    """JSON where it is some, else text: `10`, `null`, `{"GetRecords": 0.1}`, `S0 => {S1, S2}`."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _check_extra() -> None:

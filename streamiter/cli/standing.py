@@ -43,9 +43,14 @@ def _standing(shard_id: str, lanes: dict[str, TokenLane], passed: set[str], toke
     return Standing("unread")
 
 
+def arn_of(stream: str) -> str:
+    """A source's name without what only tokens need: when a Kinesis stream was made."""
+    return stream.partition("@")[0]
+
+
 def title_of(stream: str) -> str:
     """What a person calls a stream: its table, or, in Kinesis, its own name."""
-    arn = stream.partition("@")[0]
+    arn = arn_of(stream)
     for place in (":table/", ":stream/"):
         if place in arn:
             return arn.partition(place)[2].partition("/")[0]

@@ -39,6 +39,7 @@ def _element(shape: Shape) -> str:
     look = f'font-size="{_number(shape.size)}" fill={quoteattr(shape.colour)}' + (
         ' font-weight="600"' if shape.is_bold else ""
     )
+    look += ' paint-order="stroke" stroke="#ffffff" stroke-width="4" stroke-linejoin="round"' if shape.has_halo else ""
     return f"<text {place} {look}>{_text(shape.text)}</text>"
 
 

@@ -9,21 +9,23 @@ from typing import Any
 
 import click
 
-from streamiter.cli.command import Command, takes_stream
+from streamiter.cli.command import Command, goes_before, takes_stream
 from streamiter.cli.ending import Mistyped
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
-from streamiter.cli.moments import Moment, age
+from streamiter.cli.moments import Moment, age, check_order
+from streamiter.cli.outputs import complain
 from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
 from streamiter.cli.tokenfile import TokenFile
 from streamiter.cli.values import to_json, unreadable_json
-from streamiter.cli.where import Test, WhereError, parse_where
+from streamiter.cli.where import Where, WhereError, parse_where
 from streamiter.clock import SECOND_US
 from streamiter.demo.screen import printable
 from streamiter.record import Record
+from streamiter.source import Source
 from streamiter.stream import Stream
 
 EXAMPLES = (
@@ -35,12 +37,15 @@ EXAMPLES = (
 )
 
 
+WHERE_HELP = """Only what fits: event, key, key.NAME, new.NAME, old.NAME, shard, late; in Kinesis streams that hold no changes
+of rows: key (the partition key), payload, payload.NAME, shard, late."""
+
 AT_TIP_SECONDS = 10  # what is no older counts as new: a busy stream is always some seconds behind
 
 HELD_SECONDS = 5  # records always wait a second or two for other shards: only beyond this is it worth a word
 
 
-class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
+class Expression(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
     """The option's text as a test."""
 
     name = "expression"
@@ -51,21 +56,26 @@ class Where(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
         try:
             return parse_where(value)
         except WhereError as error:
-            message, *shown = error.shown.splitlines()
-            raise Mistyped("\n".join([f"--where: {message}", *shown])) from error
+            raise _mistyped(error) from error
+
+
+def _mistyped(error: WhereError) -> Mistyped:
+    message, *shown = error.shown.splitlines()
+    return Mistyped("\n".join([f"--where: {message}", *shown]))
 
 
 @click.command("tail", cls=Command, examples=EXAMPLES)
 @takes_stream
 @click.option(
     "--from", "start", type=Moment("trim_horizon", "latest"), default="latest", show_default=True, metavar="WHEN",
-    help="trim_horizon (all that is held), latest, or a time: '2 hours ago', '2025-06-15 14:00' (UTC).",
+    help="trim_horizon (all that is held), latest, or a time (UTC): '2 hours ago', 'yesterday 14:00', 10:30, "
+    "'2026-11-18 10:30'.",
 )  # fmt: skip
 @click.option(
     "--until", type=Moment("caught_up", sign=1), metavar="WHEN",
     help="End when caught_up (all that is held now), or before a time. [default: go on]",
 )  # fmt: skip
-@click.option("--where", type=Where(), help="Only what fits: event, key, key.NAME, new.NAME, old.NAME, shard, late.")
+@click.option("--where", type=Expression(), help=WHERE_HELP)
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="COUNT", help="End after so many records.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option("--full", is_flag=True, help="Do not cut long values and lines.")
@@ -84,7 +94,10 @@ def command(place: Place, start: Any, token_file: str | None, **options: Any) ->
     perhaps some lines once more, none is left out.
     """
     prepare_output()
+    check_order(start, options["until"])
     kept = TokenFile(token_file) if token_file is not None else None
+    if kept is not None:
+        kept.check_replaceable()
     Tail(place, kept, **options).run(start)
 
 
@@ -97,7 +110,7 @@ class Tail:
         token_file: TokenFile | None,
         *,
         until: str | datetime | None,
-        where: Test | None,
+        where: Where | None,
         limit: int | None,
         as_json: bool,
         full: bool,
@@ -128,7 +141,10 @@ class Tail:
         token = self._token_file.load() if self._token_file is not None else None
         self._status.draw([Span("finding the stream …", "dim")])
         try:
-            source = find_source(self._place)
+            if token is not None and self._token_file is not None and self._status.is_shown:
+                self._status.hide()
+                complain(f"going on after the place in {self._token_file.shown}{goes_before('start')}")
+            source = self._find()
             self._is_behind = start != "latest" or token is not None
             with open_stream(
                 source,
@@ -146,8 +162,17 @@ class Tail:
         finally:
             self._status.clear()
             self._journal.save()
-            if self._token_file is not None and self._status.is_shown:
-                click.echo(f"the place is kept in {self._token_file.shown}; run it again to go on", err=True)
+            if self._token_file is not None and self._status.is_shown and self._token_file.path.exists():
+                complain(f"the place is kept in {self._token_file.shown}; run it again to go on")
+
+    def _find(self) -> Source:
+        source = find_source(self._place)
+        try:
+            if self._where is not None:
+                self._where.check_for(getattr(source, "record_type", None))
+        except WhereError as error:
+            raise _mistyped(error) from error
+        return source
 
     def _read(self, stream: Stream) -> None:
         printed = 0
@@ -219,7 +244,7 @@ class Tail:
     def _notice(self, message: str) -> None:
         # Nothing is printed and no token taken here: who speaks may have a record in hand that is not printed yet.
         self._status.hide()
-        click.echo(f"streamiter: {printable(message)}", err=True)
+        complain(f"streamiter: {printable(message)}")
         self._status.show()
 
 

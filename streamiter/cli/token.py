@@ -18,7 +18,7 @@ from streamiter.cli.moments import age
 from streamiter.cli.paint import Span, columns, painter_for, prepare_output
 from streamiter.cli.reader import find_source
 from streamiter.cli.setting import Place, setting
-from streamiter.cli.standing import short_names
+from streamiter.cli.standing import arn_of, short_names
 from streamiter.cli.survey import list_shards
 from streamiter.cli.tokenfile import TokenFile
 from streamiter.clock import SECOND_US
@@ -63,7 +63,7 @@ def check(file: str, url: str | None, endpoint_url: str | None, region: str | No
     told = _load(file)
     token = load_token(told)
     lanes = f"{len(token.lanes)} shard{'' if len(token.lanes) == 1 else 's'}"
-    click.echo(f"{'Bloop’s' if 'streamiter' not in told else 'ours'}, whole, {lanes}, of {token.stream}")
+    click.echo(f"{'Bloop’s' if 'streamiter' not in told else 'ours'}, whole, {lanes}, of {arn_of(token.stream)}")
     if url is None:
         return
     source = find_source(Place(url, endpoint_url, region, profile))
@@ -93,7 +93,7 @@ def check(file: str, url: str | None, endpoint_url: str | None, region: str | No
 def convert(file: str, target: str | None) -> None:
     """Convert a token of Bloop's to ours. Ours come out as they are."""
     token = load_token(_load(file)).to_dict()
-    if target is None:
+    if target is None or target == "-":
         click.echo(json.dumps(token))
     else:
         TokenFile(target).save(token)
@@ -102,7 +102,7 @@ def convert(file: str, target: str | None) -> None:
 def token_lines(token: Token, now: float) -> Iterator[list[Span]]:
     """What a token says, in lines; pure."""
     kind = "read by Bloop: closed shards that nothing connects count as read" if token.closed_are_read else ""
-    yield [Span(f"{'stream':10}", "dim"), Span(token.stream)]
+    yield [Span(f"{'stream':10}", "dim"), *_stream(token.stream)]
     yield [Span(f"{'returned':10}", "dim"), Span(f"{token.clock:,} records"), Span(f"  {kind}", "dim")]
     if token.high is not None:
         yield [Span(f"{'up to':10}", "dim"), Span(_when(token.high[0], now)), Span(f"  in {token.high[3]}", "dim")]
@@ -117,6 +117,15 @@ def token_lines(token: Token, now: float) -> Iterator[list[Span]]:
     for lane in token.lanes:
         told, look = _stands(lane, now)
         yield [Span(f"{names[lane.shard]:{width}}  "), Span(told, look)]
+
+
+def _stream(stream: str) -> list[Span]:
+    """Its ARN, and, where the token knows, when a Kinesis stream was made: one that was made again is another."""
+    arn, _, made = stream.partition("@")
+    told = [Span(arn)]
+    if made.isdecimal() and len(made) < 12:
+        told.append(Span(f"  made {datetime.fromtimestamp(int(made), UTC):%Y-%m-%d %H:%M:%S} UTC", "dim"))
+    return told
 
 
 def _stands(lane: TokenLane, now: float) -> tuple[str, str]:

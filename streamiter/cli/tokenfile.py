@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -10,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from streamiter.errors import InvalidToken
+from streamiter.token import load_token
+
+_ANEW = "take a copy that is whole, or move it away to begin anew"
 
 
 class TokenFile:
@@ -22,24 +28,40 @@ class TokenFile:
         self.shown = str(path)
 
     def load(self) -> dict[str, Any] | None:
-        """The token; None where there is no file yet."""
+        """The token, whole; None where there is no file yet."""
+        token = self._read()
+        try:
+            if token is not None:
+                load_token(token)
+        except InvalidToken as error:
+            raise click.ClickException(self.cannot_be_used(error)) from error
+        return token
+
+    def cannot_be_used(self, error: InvalidToken) -> str:
+        """What is wrong with the token in it, where, and what to do."""
+        remedy = error.hint if "upgrade" in error.hint else _ANEW
+        return f"the token {self._named} cannot be used: {error.what} (at {error.where}); {remedy}"
+
+    @property
+    def _named(self) -> str:
+        return "from the pipe" if self.shown == "-" else f"file {self.shown}"
+
+    def _read(self) -> dict[str, Any] | None:
         try:
             text = sys.stdin.read() if self.shown == "-" else self.path.read_text("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not text"
-            raise click.ClickException(f"the token file {self.shown} cannot be read: {why}") from error
+            raise click.ClickException(f"the token {self._named} cannot be read: {why}") from error
         if not text.strip():
-            raise click.ClickException(f"the token file {self.shown} is empty; move it away to begin anew")
+            raise click.ClickException(f"the token {self._named} is empty; {_ANEW}")
         try:
             token = json.loads(text)
-        except ValueError as error:
-            raise click.ClickException(
-                f"the token file {self.shown} holds no JSON ({error}); move it away to begin anew"
-            ) from error
+        except (ValueError, RecursionError) as error:
+            raise click.ClickException(f"the token {self._named} holds no JSON ({error}); {_ANEW}") from error
         if not isinstance(token, dict):
-            raise click.ClickException(f"the token file {self.shown} holds no token; move it away to begin anew")
+            raise click.ClickException(f"the token {self._named} holds no token, but other JSON; {_ANEW}")
         return token
 
     def save(self, token: dict[str, Any]) -> None:
@@ -47,13 +69,26 @@ class TokenFile:
         try:
             replace_file(self.path, (json.dumps(token) + "\n").encode())
         except OSError as error:
-            raise click.ClickException(
-                f"the token file {self.shown} cannot be written: {error.strerror}; name another: --token-file FILE"
-            ) from error
+            raise self._cannot_be_written(error) from error
+
+    def check_replaceable(self) -> None:
+        """Says now, and not after all is read, that it is no file."""
+        if self.shown == "-":
+            raise click.ClickException("a place cannot be kept in a pipe; name a file: --token-file FILE")
+        try:
+            check_replaceable(self.path)
+        except OSError as error:
+            raise self._cannot_be_written(error) from error
+
+    def _cannot_be_written(self, error: OSError) -> click.ClickException:
+        return click.ClickException(
+            f"the token file {self.shown} cannot be written: {error.strerror}; name another file"
+        )
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Puts a file in place, whole or not at all: written beside, forced to disk, renamed."""
+    check_replaceable(path)
     beside = path.with_name(f".{path.name}.new")
     with suppress(FileNotFoundError):
         os.unlink(beside)  # a kill left it there; or somebody's link, which must not be followed
@@ -70,6 +105,12 @@ def replace_file(path: Path, content: bytes) -> None:
             beside.unlink()
         raise
     sync_folder(path.parent)
+
+
+def check_replaceable(path: Path) -> None:
+    """OSError where something else than a file is there, /dev/null, say: it must not become one."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is there already, and no file", str(path))
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,6 +14,7 @@ from rich.live import Live
 from streamiter.cli.board import Board, View
 from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.moments import Moment
+from streamiter.cli.outputs import complain
 from streamiter.cli.paint import prepare_output
 from streamiter.cli.reader import find_source, open_stream
 from streamiter.cli.screen import draw, draw_line
@@ -35,7 +36,7 @@ EXAMPLES = (
 @takes_stream
 @click.option(
     "--from", "start", type=Moment("trim_horizon", "latest"), default="latest", show_default=True, metavar="WHEN",
-    help="Where it begins to read.",
+    help="Where it begins to read: trim_horizon, latest, or a time (UTC): '2 hours ago', 10:30.",
 )  # fmt: skip
 @click.option(
     "--token-file", metavar="FILE", type=click.Path(dir_okay=False, exists=True), help="Begin there. It is not moved."
@@ -126,7 +127,7 @@ class Top:
     def _take_notice(self, message: str) -> None:
         self._notice = message
         if self._console is None:
-            click.echo(f"streamiter: {printable(message)}", err=True)
+            complain(f"streamiter: {printable(message)}")
 
 
 def _told(view: View) -> dict[str, Any]:

@@ -57,6 +57,11 @@ def tree_rows(survey: Survey, names: dict[str, str], standings: dict[str, Standi
     return rows
 
 
+def counted(count: int, what: str) -> str:
+    """`1 shard`, `2,000 shards`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def state_of(survey: Survey, shard_id: str) -> str:
     """open, closed, or trimmed: closed and empty by now."""
     found = survey.found[shard_id]

@@ -2,6 +2,7 @@
 
 event = MODIFY and key = A1234            key: any part of the row's key
 event in (INSERT, REMOVE)                 key.NAME, new.NAME, old.NAME, shard, late
+payload.page = 3 or payload *= error      of Kinesis records that are no changes of rows; their key is the partition key
 new.total >= 10 and not old.status = paid       = != < <= > >=, ^= begins with, *= contains
 (key ^= A or key ^= B) and new.customer = "ann lee"
 """
@@ -15,13 +16,12 @@ from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 
-from streamiter.cli.values import event_of, key_of
+from streamiter.cli.fields import NAMES, Field, read_field, why_not_of
 from streamiter.demo.screen import printable
-from streamiter.record import ChangeRecord, Record
+from streamiter.record import Record
 
 Test = Callable[[Record], bool]
 
-FIELDS = ("event", "key", "new", "old", "shard", "late")
 EVENTS = ("INSERT", "MODIFY", "REMOVE")
 OPERATORS = ("!=", "<=", ">=", "^=", "*=", "=", "<", ">")
 _DEEPEST = 50  # parentheses and nots within each other
@@ -58,9 +58,29 @@ class _Token(NamedTuple):
     at: int
 
 
-def parse_where(text: str) -> Test:
+class Where:
+    """What a text asks of a record, and the fields that it names."""
+
+    def __init__(self, text: str, test: Test, fields: list[tuple[Field, int]]) -> None:
+        self._text = text
+        self._test = test
+        self._fields = fields  # and where in the text each stands
+
+    def __call__(self, record: Record) -> bool:
+        return self._test(record)
+
+    def check_for(self, record_type: type[Record] | None) -> None:
+        """WhereError where records of this type lack a field, so that nothing would ever fit."""
+        for field, at in self._fields:
+            why = None if record_type is None else why_not_of(field, record_type)
+            if why is not None:
+                raise WhereError(self._text, at, why)
+
+
+def parse_where(text: str) -> Where:
     """The test that the text describes; WhereError says where it goes wrong."""
-    return _Parser(text).parse()
+    parser = _Parser(text)
+    return Where(text, parser.parse(), parser.fields)
 
 
 class _Parser:
@@ -68,6 +88,7 @@ class _Parser:
         self._text = text
         self._tokens = list(_tokens(text))
         self._depth = 0
+        self.fields: list[tuple[Field, int]] = []
 
     def parse(self) -> Test:
         test = self._any()
@@ -127,16 +148,17 @@ class _Parser:
     def _field(self) -> Callable[[Record], Iterator[Any]]:
         token = self._next
         name, _, rest = token.text.partition(".")
-        if token.kind != "word" or name.lower() not in FIELDS:
-            raise self._wrong("expected one of event, key, key.NAME, new.NAME, old.NAME, shard, late")
-        name = name.lower()
-        path = rest.split(".") if rest else []
-        if name in ("new", "old") and not all(path or [""]):
-            raise self._wrong(f"expected {name}.NAME: an attribute")
-        if path and (name not in ("key", "new", "old") or not all(path)):
-            raise self._wrong(f"'{name}' has no parts")
+        if token.kind != "word" or name.lower() not in NAMES:
+            raise self._wrong(f"expected one of {', '.join(told for tolds in NAMES.values() for told in tolds)}")
+        field = Field(name.lower(), tuple(rest.split(".")) if rest else ())
+        told = NAMES[field.name]
+        if field.name not in told and not all(field.path or [""]):
+            raise self._wrong(f"expected {told[0]}: an attribute")
+        if field.path and (told == (field.name,) or not all(field.path)):
+            raise self._wrong(f"'{field.name}' has no parts")
         self._take()
-        return lambda record: _read(record, name, path)
+        self.fields.append((field, token.at))
+        return lambda record: read_field(record, field)
 
     def _value(self, is_event: bool, is_event_name: bool) -> str:
         token = self._next
@@ -195,32 +217,6 @@ def _tokens(text: str) -> Iterator[_Token]:
         yield _Token(kind, match[kind], match.start(kind))
         at = match.end()
     yield _Token("end", "", len(text.rstrip()))
-
-
-def _read(record: Record, name: str, path: list[str]) -> Iterator[Any]:
-    """The values that a field stands for: none where there is no such attribute, several for `key` alone."""
-    if name == "event":
-        yield event_of(record)
-    elif name == "shard":
-        yield record.shard_id
-    elif name == "late":
-        yield record.late
-    elif name == "key" and not path:
-        yield from key_of(record).values()
-    else:
-        image = key_of(record) if name == "key" else getattr(record, name) if isinstance(record, ChangeRecord) else None
-        yield from _reach(image, path)
-
-
-def _reach(value: Any, path: list[str]) -> Iterator[Any]:
-    for name in path:
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return
-    yield value
 
 
 def _is_equal(found: Any, value: str) -> bool:

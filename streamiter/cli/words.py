@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from streamiter.errors import RecordsExpired, StreamiterError, TransientError
+import re
+from datetime import UTC, datetime
+
+from streamiter.errors import InvalidToken, RecordsExpired, StreamiterError, TransientError
 
 # What the library's messages say to who calls it, and what the same is for who types a command.
 _OPTIONS = {
@@ -19,6 +22,17 @@ _OPTIONS = {
 }
 
 
+# A Kinesis stream by its ARN and when it was made: one of the same name that was made again is another.
+_MADE = re.compile(r"(arn:[^\s@]+)@(\d{1,11})\b")
+
+
+# How the library names a source that it could not ask: a source's repr.
+_SOURCE = re.compile(r"^(?:DynamoDB|Kinesis)Streams\('([^']*)'\): ")
+_NO_STREAM = re.compile(r"^(arn:\S+/stream/\S+): dynamodb:DescribeStream: ResourceNotFoundException")
+_BARE = re.compile(r"table ([A-Za-z0-9_.-]+) has no stream")
+_NO_REGION = re.compile(r"Provided region_name '(.*)' doesn't match a supported format\.")
+
+
 def in_our_words(error: StreamiterError) -> str:
     """The message, in a line, for who typed the command."""
     if isinstance(error, RecordsExpired):
@@ -26,9 +40,24 @@ def in_our_words(error: StreamiterError) -> str:
             f"records of shard {error.shard_id} after {error.position} may be lost: {error.reason}; --skip-gaps accepts "
             "that and reads on, another --from (without the token file) starts elsewhere"
         )
-    text = str(error)
+    text = _MADE.sub(_made, _SOURCE.sub("", str(error)))
+    text = _NO_REGION.sub(r"'\1' is no region; name one, such as eu-west-1: --region NAME", text)
+    if bare := _BARE.match(text):
+        text = text.replace("--table-name TABLE", f"--table-name {bare[1]}")  # to be pasted as it stands
+    if gone := _NO_STREAM.match(text):
+        table = gone[1].partition(":table/")[2].partition("/")[0]
+        return (
+            f"there is no stream {gone[1]}: one that was disabled is gone after 24 hours, and enabling makes a new one; "
+            f"the table's name means its latest: {table}"
+        )
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
+    if isinstance(error, InvalidToken) and not error.hint:  # whole, but of another stream
+        text += "; name that stream, or another token file"
     if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
         text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
     return text
+
+
+def _made(found: re.Match[str]) -> str:
+    return f"{found[1]} (made {datetime.fromtimestamp(int(found[2]), UTC):%Y-%m-%d %H:%M:%S} UTC)"

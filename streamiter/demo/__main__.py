@@ -26,10 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None and sys.stdout.isatty():
             print()  # below the ^C that the terminal shows
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        # Whoever read us has seen enough. Python would complain once more when it flushes what is left.
+    except OSError as error:
+        # Whoever read us has seen enough, or the disk is full. Python would complain once more when it flushes what is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+        if isinstance(error, BrokenPipeError):
+            return 128 + signal.SIGPIPE
+        print(f"the demo: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        return 1
 
 
 def show(*, seed: int, fast: bool, with_spark: bool = False) -> int:

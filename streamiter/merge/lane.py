@@ -27,10 +27,10 @@ class Lane:
     """
 
     __slots__ = (
-        "_bytes", "_empties", "_odd", "_is_at_tip", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "emitted_us",
-        "ended_us", "gap", "given", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
-        "place", "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
-        "unresolved", "was_finished",
+        "_cut_count", "_cut_place", "_cut_us", "_empties", "_is_at_tip", "_is_fresh", "_tip_us", "childless", "closed",
+        "dropped", "ended_us", "gap", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
+        "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times", "unresolved",
+        "record_bytes", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -47,8 +47,6 @@ class Lane:
         self.shard_id = shard_id
         self.rank = rank
         self.start = start  # where it opened; after the first record, `place` tells
-        self.place = start.place if isinstance(start, After) else None  # of the last record returned
-        self.emitted_us = floor_us  # order time of the last record returned, or the shard's floor
         self.last_us = floor_us  # order time of the last record fetched, or the shard's floor
         self.skip_before_us = skip_before_us  # what is older than this order time is not asked for
         self.closed = closed
@@ -63,15 +61,18 @@ class Lane:
         self.idle_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
         self.service_us = NEVER  # service time of the last page
-        self._bytes = 0.0  # of what waits, as the service sent it
+        self.record_bytes = 0.0  # about how many bytes a waiting record takes
+        self.unweighed_bytes = 0.0  # what came since the merge last looked
         self.dropped = 0  # records older than what was asked for
-        self.given = 0  # records returned, since the lane was opened
         # What was fetched and not yet returned is [head:]; what is before head was returned and is cut off now and then.
+        # All that is known of what was returned follows from the head, so that moving it is all that a record costs.
         self.times: list[int] = []
         self.places: list[Place | None] = []  # None: (its sequence number, 0), as it nearly always is
         self.records: list[Record] = []
         self.head = 0
-        self._odd = False  # whether any place is not just the record's number
+        self._cut_place = start.place if isinstance(start, After) else None  # of the last record cut off
+        self._cut_us = floor_us  # its order time, or the shard's floor
+        self._cut_count = 0  # how many were cut off, since the lane was opened
         self._empties = 0
         self._is_fresh = True
         self._is_at_tip = False
@@ -135,8 +136,9 @@ class Lane:
     def restart(self, start: Position) -> None:
         """Goes on from another start, after a gap: places count from there (law 4)."""
         assert not len(self)
+        self._cut()
         self.start = start
-        self.place = None
+        self._cut_place = None
         self.gap = None
         self.latest = False
         self.idle_us = start.time_us if isinstance(start, AtTime) else None
@@ -151,35 +153,21 @@ class Lane:
         """Its ancestors' order times came to be known: its own are never below them. Before its first page only."""
         self.unresolved = False
         if floor_us is not None and (self.last_us is None or floor_us > self.last_us):
-            self.last_us = self.emitted_us = floor_us
+            self.last_us = self._cut_us = floor_us
 
     def discard(self) -> None:
         """What came is not to be returned: only the order times that it brought count."""
-        self.emitted_us = self.last_us
-        self._clear()
+        self.times, self.places, self.records, self.head = [], [], [], 0
+        self._cut_us = self.last_us
 
     # -- what goes out
 
     def advance(self, count: int) -> None:
         """So many records at the head were returned."""
-        last = self.head + count - 1
-        self.place = self.place_at(last)
-        self.emitted_us = self.times[last]
-        self._bytes -= self._bytes * count / len(self)
-        self.head += count
-        self.given += count
-        if self.head == len(self.times):
-            self._clear()
-        elif self.head >= 4096 and self.head * 2 >= len(self.times):
-            self.times, self.places = self.times[self.head :], self.places[self.head :]
-            self.records = self.records[self.head :]
-            self.head = 0
-
-    def stamp(self, end: int) -> None:
-        """Writes on the waiting records up to `end` the places that are not just their numbers."""
-        if self._odd:
-            for index in range(self.head, end):
-                self.records[index].set_place(self.place_at(index))
+        head = self.head = self.head + count
+        known = len(self.times)
+        if head == known or (head >= 4096 and head * 2 >= known):
+            self._cut()
 
     def place_at(self, index: int) -> Place:
         """The place of a record that was fetched."""
@@ -240,6 +228,26 @@ class Lane:
         return (last_us, self.rank)
 
     @property
+    def place(self) -> Place | None:
+        """The place of the last record returned."""
+        return self.place_at(self.head - 1) if self.head else self._cut_place
+
+    @property
+    def emitted_us(self) -> int | None:
+        """The order time of the last record returned, or the shard's floor."""
+        return self.times[self.head - 1] if self.head else self._cut_us
+
+    @property
+    def given(self) -> int:
+        """How many records were returned, since the lane was opened."""
+        return self._cut_count + self.head
+
+    @property
+    def waiting_bytes(self) -> float:
+        """About how many bytes wait, as the service sent them."""
+        return self.record_bytes * (len(self.times) - self.head)
+
+    @property
     def position(self) -> Position:
         """Where reading goes on after the last record returned."""
         if self.place is not None:
@@ -261,15 +269,13 @@ class Lane:
         """Whether a record of the shard itself was returned, or, before a resume, its end."""
         return self.place is not None or self.given > 0 or self.was_finished
 
-    @property
-    def waiting_bytes(self) -> float:
-        """About how many bytes wait, as the service sent them."""
-        return self._bytes
-
-    def _clear(self) -> None:
-        self.times, self.places, self.records, self.head = [], [], [], 0
-        self._bytes = 0.0
-        self._odd = False
+    def _cut(self) -> None:
+        """Lets go of the records that were returned."""
+        head = self.head
+        self._cut_place, self._cut_us = self.place, self.emitted_us
+        self._cut_count += head
+        self.times, self.places, self.records = self.times[head:], self.places[head:], self.records[head:]
+        self.head = 0
 
     def _append(self, records: Sequence[Record], record_bytes: float) -> None:
         times = _order_times(records, self.last_us)
@@ -288,11 +294,26 @@ class Lane:
             )
             self.idle_us = min(self.idle_us, oldest_us)
         self.last_us = times[-1]
-        self._bytes += record_bytes * len(times)
-        self._odd |= places[0] is not None
+        self._weigh(len(times), record_bytes)
+        self._stamp(records, times, places)
         self.times += times
         self.places += places
         self.records += records
+
+    def _weigh(self, count: int, record_bytes: float) -> None:
+        """So many records come, each of so many bytes."""
+        self.unweighed_bytes += count * record_bytes
+        self.record_bytes += (record_bytes - self.record_bytes) * count / (len(self) + count)
+
+    def _stamp(self, records: Sequence[Record], times: list[int], places: list[Place | None]) -> None:
+        """Writes on each record what its order follows from (law 4)."""
+        rank = self.rank
+        for record, time_us in zip(records, times, strict=True):
+            record.order_us = time_us
+            record.rank = rank
+        if places[0] is not None:
+            for record, place in zip(records, places, strict=True):
+                record.set_place(place)
 
     def _is_tip(self, service_us: int, caught_up: bool | None) -> bool:
         if self.closed:

@@ -3,7 +3,8 @@
 Two sorted lists carry it: the bounds of the lanes that hold the others, and the first waiting record of each lane.
 Everything at or below the least bound can come out, so it is sorted at once, as a *window*: the lanes' runs are joined in
 the order of their ranks and sorted by order time alone; a stable sort keeps ranks and places as law 4 wants them. Timsort
-merges such runs at the speed of memory; popping a heap record by record would cost several times as much.
+merges such runs at the speed of memory; popping a heap record by record would cost several times as much. Of a long backlog
+a window is only the first part, some thousand records: those are still in the processor's cache when they come out.
 
 A window is handed out as a plain iterator: a record taken from it counts as returned, without a call for each. How far it
 was taken is looked at (`settle`) before anything else happens.
@@ -12,9 +13,9 @@ was taken is looked at (`settle`) before anything else happens.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise, repeat
-from operator import length_hint
+from collections.abc import Collection, Iterator
+from itertools import pairwise, takewhile
+from operator import attrgetter, length_hint
 
 from sortedcontainers import SortedList
 
@@ -26,6 +27,12 @@ from streamiter.shard import FIRST, LAST, Rank
 Key = tuple[int, Rank, Place]  # law 4: order time, rank, place
 
 _EVERYTHING: Bound = (1 << 62, FIRST)
+
+# A window has about so many records, and so many of each lane: fewer would make the work that a lane takes count for more.
+WINDOW = 4096
+WINDOW_OF_LANE = 32
+
+_shard_of = attrgetter("shard_id")
 
 
 class Merge:
@@ -43,8 +50,7 @@ class Merge:
         self._bound_of: dict[str, Bound] = {}
         self._head_of: dict[str, tuple[int, Rank]] = {}
         self.waiting_bytes = 0.0  # about how many bytes wait in the lanes
-        self._bytes_of: dict[str, float] = {}
-        self._window = _Window([], [], [], self.high)
+        self._window = _Window([], {}, self.high)
 
     # -- lanes in
 
@@ -63,7 +69,8 @@ class Merge:
             self._drop_window()
         self._place_bound(lane)
         self._place_head(lane)
-        self._weigh(lane)
+        self.waiting_bytes += lane.unweighed_bytes
+        lane.unweighed_bytes = 0.0
 
     def release(self, shard_id: str) -> None:
         """The shard holds the others no longer; what waits in it still comes out in order."""
@@ -102,16 +109,17 @@ class Merge:
         taken = len(window.records) - length_hint(window.iterator)
         if taken == window.taken:
             return
-        counts = Counter(window.lanes[window.taken : taken])
+        counts = Counter(map(_shard_of, window.records[window.taken : taken]))
         self.clock += taken - window.taken
         self.late += max(0, min(taken, window.late) - window.taken)
         window.taken = taken
-        for lane, count in counts.items():
+        for shard_id, count in counts.items():
+            lane = window.lanes[shard_id]
             lane.advance(count)
-            self._weigh(lane)
+            self.waiting_bytes -= count * lane.record_bytes
         if taken > window.late:
-            last = window.lanes[taken - 1]
-            self.high = (window.times[taken - 1], last.rank, window.records[taken - 1].place)
+            last = window.records[taken - 1]
+            self.high = (last.order_us, window.lanes[last.shard_id].rank, last.place)
         if not window.rest:
             self._drop_window()
 
@@ -151,33 +159,31 @@ class Merge:
     def _open_window(self) -> None:
         if self.is_blocked or not self._heads:
             return
-        limit = self._limit()
-        lanes = []
-        for head_us, rank in self._heads:
-            if (head_us, rank) > limit:
-                break
-            lane = self._lanes[rank.shard_id]
-            if (end := self._end(lane)) > lane.head:
-                lanes.append((lane, end))
-        lanes.sort(key=lambda part: part[0].rank)
-        times: list[int] = []
+        ends = self._ends()
+        if not ends:
+            return
         records: list[Record] = []
-        owners: list[Lane] = []
-        for lane, end in lanes:
-            times += lane.times[lane.head : end]
+        for lane, end in sorted(ends.items(), key=lambda part: part[0].rank):
             records += lane.records[lane.head : end]
-            owners += repeat(lane, end - lane.head)
-            self._heads.remove(self._head_of.pop(lane.shard_id))
-            lane.stamp(end)
-        if len(lanes) > 1:
-            # Indices are sorted, not (time, record, lane): so many tuples would be so much work for the garbage collector.
-            order = sorted(range(len(times)), key=times.__getitem__)
-            times = [times[index] for index in order]
-            records = [records[index] for index in order]
-            owners = [owners[index] for index in order]
-        if times:
-            self._window = _Window(times, records, owners, self.high)
-            self._window.stamp(self.clock)
+        if len(ends) > 1:
+            # Floats are compared several times as fast as integers of this size, and microseconds fit into them.
+            times = [float(record.order_us) for record in records]
+            records = [records[index] for index in sorted(range(len(times)), key=times.__getitem__)]
+        self._window = _Window(records, {lane.shard_id: lane for lane in ends}, self.high)
+        self._window.stamp(self.clock)
+
+    def _ends(self) -> dict[Lane, int]:
+        """How far each lane's records go into the next window: an index past the last of them."""
+        lanes = [self._lanes[rank.shard_id] for _, rank in self._heads.irange(maximum=self._limit())]
+        ends = {lane: end for lane in lanes if (end := self._end(lane)) > lane.head}
+        most = max(WINDOW, WINDOW_OF_LANE * len(ends))
+        if _count(ends) <= most:
+            return ends
+        # Lanes may be dense or sparse: the shares grow until the densest of them gives what makes a window.
+        share = most // len(ends)
+        while _count(part := _first_of(ends, share)) < most // 2:
+            share *= 2
+        return part
 
     def _end(self, lane: Lane) -> int:
         """How far the lane's records can come out: an index past the last of them."""
@@ -194,13 +200,13 @@ class Merge:
 
     def _drop_window(self) -> None:
         """The rest of the window goes back to its lanes: it is only a view of what waits in them."""
-        lanes = dict.fromkeys(self._window.lanes)
+        lanes = self._window.lanes
         self._window.records.clear()  # An iterator that somebody still has must give nothing more.
-        self._window = _Window([], [], [], self.high)
-        for lane in lanes:
-            self._place_head(lane)
-            if lane.shard_id not in self._bound_of and lane.is_drained:
-                self._remove(lane.shard_id)
+        self._window = _Window([], {}, self.high)
+        self._place_heads(lanes.values())
+        for shard_id, lane in lanes.items():
+            if shard_id not in self._bound_of and lane.is_drained and shard_id in self._lanes:
+                self._remove(shard_id)
 
     def _disturbs(self, lane: Lane) -> bool:
         """Whether the lane's change may put something before the end of the window."""
@@ -209,16 +215,12 @@ class Merge:
         bound = self._bound_of[lane.shard_id]
         if bound == _EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
             bound = min(lane.bound, (lane.times[lane.head], lane.rank)) if len(lane) else lane.bound
-        if len(lane) and lane not in self._window.lanes:
+        if len(lane) and lane.shard_id not in self._window.lanes:
             bound = min(
                 bound, (lane.times[lane.head], lane.rank)
             )  # it gave an earlier one, against what was known of it
         bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
-        return bound < (self._window.times[-1], self._window.lanes[-1].rank)
-
-    def _weigh(self, lane: Lane) -> None:
-        self.waiting_bytes += lane.waiting_bytes - self._bytes_of.get(lane.shard_id, 0.0)
-        self._bytes_of[lane.shard_id] = lane.waiting_bytes
+        return bound < self._window.end
 
     def _place_head(self, lane: Lane) -> None:
         old = self._head_of.pop(lane.shard_id, None)
@@ -228,6 +230,18 @@ class Merge:
             head = (lane.times[lane.head], lane.rank)
             self._head_of[lane.shard_id] = head
             self._heads.add(head)
+
+    def _place_heads(self, lanes: Collection[Lane]) -> None:
+        # Of few lanes one by one; of many all at once, which is sorting anew.
+        if len(lanes) * 8 < len(self._heads):
+            for lane in lanes:
+                self._place_head(lane)
+            return
+        for lane in lanes:
+            self._head_of.pop(lane.shard_id, None)
+            if len(lane):
+                self._head_of[lane.shard_id] = (lane.times[lane.head], lane.rank)
+        self._heads = SortedList(self._head_of.values())
 
     def _place_bound(self, lane: Lane) -> None:
         old = self._bound_of.get(lane.shard_id)
@@ -240,7 +254,6 @@ class Merge:
         head = self._head_of.pop(shard_id, None)
         if head is not None:
             self._heads.remove(head)
-        self.waiting_bytes -= self._bytes_of.pop(shard_id, 0.0)
         del self._lanes[shard_id]
 
     def _check(self) -> None:
@@ -252,7 +265,7 @@ class Merge:
         assert list(self._heads) == sorted(self._head_of.values())
         assert all(self._lanes[shard_id].bound == bound for shard_id, bound in self._bound_of.items())
         window = self._window
-        rest = list(zip(window.times, window.lanes, strict=True))[window.taken :]
+        rest = [(record.order_us, window.lanes[record.shard_id]) for record in window.records[window.taken :]]
         waiting = {lane.shard_id: list(lane.times[lane.head :]) for lane in self._lanes.values()}
         for time_us, lane in rest:
             assert waiting[lane.shard_id].pop(0) == time_us
@@ -265,22 +278,33 @@ class Merge:
             assert self._head_of == heads
 
 
+def _count(ends: dict[Lane, int]) -> int:
+    return sum(end - lane.head for lane, end in ends.items())
+
+
+def _first_of(ends: dict[Lane, int], share: int) -> dict[Lane, int]:
+    """What comes out before any lane has given more than its share, but for what has the same order time."""
+    cuts = [(lane.times[lane.head + share - 1], lane.rank) for lane, end in ends.items() if end - lane.head > share]
+    cut = min(cuts, default=_EVERYTHING)
+    return {lane: found for lane, end in ends.items() if (found := min(end, lane.end_below(cut))) > lane.head}
+
+
 class _Window:
     """Records in the order in which they come out, and how many of them did."""
 
-    __slots__ = ("iterator", "lanes", "late", "records", "taken", "times")
+    __slots__ = ("end", "iterator", "lanes", "late", "records", "taken")
 
-    def __init__(self, times: list[int], records: list[Record], lanes: list[Lane], high: Key | None) -> None:
-        self.times = times
+    def __init__(self, records: list[Record], lanes: dict[str, Lane], high: Key | None) -> None:
         self.records = records
         self.lanes = lanes
         self.taken = 0
         self.late = 0  # so many of the first ones sort below what is out already
         self.iterator = iter(records)
+        self.end: Bound = _EVERYTHING
+        if records:
+            self.end = (records[-1].order_us, lanes[records[-1].shard_id].rank)
         if high is not None:
-            late = zip(times, lanes, records, strict=True)
-            while (entry := next(late, None)) and (entry[0], entry[1].rank, entry[2].place) <= high:
-                self.late += 1
+            self.late = sum(1 for _ in takewhile(lambda record: self._key(record) <= high, records))
 
     @property
     def rest(self) -> int:
@@ -288,12 +312,12 @@ class _Window:
         return len(self.records) - self.taken
 
     def stamp(self, clock: int) -> None:
-        """Writes on each record what the merge found for it."""
-        for record, time_us, lane in zip(self.records, self.times, self.lanes, strict=True):
+        """Writes on each record what the merge found for it; the rest of its order is its lane's."""
+        for record in self.records:
             clock += 1
-            record.order_us = time_us
-            record.rank = lane.rank
             record.clock = clock
-            record.late = False
         for record in self.records[: self.late]:
             record.late = True
+
+    def _key(self, record: Record) -> Key:
+        return record.order_us, self.lanes[record.shard_id].rank, record.place

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
-
 from streamiter.errors import InvalidOption
 from streamiter.source import wire
 from streamiter.source.aws import check_endpoint, client_config, our_words
+from streamiter.source.sessions import new_session
 
 _CONNECTIONS = 64
 
@@ -44,7 +43,7 @@ class Clients:
     def session(self) -> Any:
         """The boto3 session that clients are made from; None where a client was passed in."""
         if self._session is None and not self.is_given:
-            self._session = boto3.session.Session()
+            self._session = new_session()
         return self._session
 
     @property
@@ -59,7 +58,7 @@ class Clients:
         """One more client, of this service or another one."""
         with our_words(f"{service}:*", repr(self._owner)):
             try:
-                session: Any = self.session or boto3.session.Session()
+                session: Any = self.session or new_session()
                 client = session.client(service, config=client_config(_CONNECTIONS, attempts=attempts), **self._options)
             except ValueError as error:
                 raise InvalidOption(f"{self._owner!r}: {error}") from error

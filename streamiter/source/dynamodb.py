@@ -117,7 +117,7 @@ class DynamoDBStreams:
             following = response.get("NextShardIterator")
             size_bytes = sum(row.get("dynamodb", {}).get("SizeBytes", 0) + RECORD_BYTES for row in rows)
         return Page(
-            [ChangeRecord.of(shard_id, envelope) for envelope in envelopes],
+            ChangeRecord.all_of(shard_id, envelopes),
             ShardIterator(shard_id, following) if following else None,
             service_time_us(response),
             None,

@@ -17,6 +17,7 @@ from streamiter.spark.offsets import position_token, start_token
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
 from streamiter.spark.parts import Partition
 from streamiter.spark.planner import Planner, plan_between
+from streamiter.spark.settling import settle
 from streamiter.spark.worker import read_partition
 
 
@@ -40,6 +41,7 @@ class BatchReader(DataSourceReader):
             return found or [Partition(source.name, ())]
         finally:
             source.close()
+            settle()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """A task's part of it."""

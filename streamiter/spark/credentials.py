@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
-from botocore.session import get_session
 
 from streamiter.source.aws import our_words
+from streamiter.source.sessions import core_session, new_session
 
 
 def role_session(role_arn: str, region: str | None) -> Any:
     """A boto3 session whose calls are made by a role; each driver and executor takes it on by itself."""
     with our_words("sts:AssumeRole", f"role {role_arn}"):
-        base = get_session()
+        base = core_session()
         if region is not None:
             base.set_config_variable("region", region)
         fetcher = AssumeRoleCredentialFetcher(
@@ -24,9 +23,11 @@ def role_session(role_arn: str, region: str | None) -> Any:
             extra_args={"RoleSessionName": "streamiter-spark"},
             cache={},
         )
-        assumed = get_session()
+        assumed = core_session()
+        if region is not None:
+            assumed.set_config_variable("region", region)
         # botocore's own profiles with role_arn do just this; there is no public name for it.
         vars(assumed)["_credentials"] = DeferredRefreshableCredentials(
             refresh_using=fetcher.fetch_credentials, method="assume-role"
         )
-        return boto3.session.Session(botocore_session=assumed, region_name=region)
+        return new_session(assumed)

@@ -1,109 +1,109 @@
-"""Fetching: one shard's pages, one after the other, each asked for while the one before is worked on; faults are waited out."""
+"""Fetching: one shard's pages, one after the other; faults are waited out.
+
+A thread asks for the next page as soon as one is here, so that calls, and the work on what they brought, go on side by side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
 
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.errors import IteratorExpired, SourceError, TransientError
 from streamiter.position import Position
 from streamiter.source.base import Page, Source
 from streamiter.source.cursor import Cursor, open_cursor
-from streamiter.stream.callers import Callers
+from streamiter.spark.ahead import Ahead
 from streamiter.stream.faults import pause_after
 from streamiter.stream.schedule import UNPAUSED_EMPTIES
 
 PATIENCE_US = 60 * SECOND_US
 EMPTY_PAUSE_SECONDS = 0.25
+PAGES_AHEAD = 2  # of the one that is worked on: one that waits, and one that is on its way
 
 
 def pages(
     source: Source, shard_id: str, place: Callable[[], Position], clock: Clock, *, patience_us: int = PATIENCE_US
-) -> Iterator[Page]:
-    """The pages of a shard, until its end. `place` says where to open it: at first, and after all that was yielded."""
-    with closing(Callers(1)) as callers:
-        yield from _Fetching(source, shard_id, place, clock, callers, patience_us).pages()
+) -> Generator[Page]:
+    """The pages of a shard, until its end. `place` says where to open it: at first, and after all that was yielded.
+
+    Close it where it is not read to its end: it has a thread.
+    """
+    fetching = _Fetching(source, shard_id, place, clock, patience_us)
+    while not fetching.is_over:
+        yield from fetching.go_on()
 
 
 class _Fetching:
     def __init__(
-        self,
-        source: Source,
-        shard_id: str,
-        place: Callable[[], Position],
-        clock: Clock,
-        callers: Callers,
-        patience_us: int,
+        self, source: Source, shard_id: str, place: Callable[[], Position], clock: Clock, patience_us: int
     ) -> None:
+        self.is_over = False
         self._source = source
         self._shard_id = shard_id
         self._place = place
         self._clock = clock
-        self._callers = callers
         self._patience_us = patience_us
-        self._cursor: Cursor | None = None
+        self._cursor: Cursor | None = None  # behind what was yielded; None: the shard is to be opened
+        self._empties = 0
+        self._failing_since_us: int | None = None
+        self._failures = 0
 
-    def pages(self) -> Iterator[Page]:
-        empties = 0
-        self._ask()
+    def go_on(self) -> Generator[Page]:
+        """Pages until the shard's end, or until something must be waited for before more are asked for."""
+        with Ahead(self._calls(self._cursor), PAGES_AHEAD) as calls:
+            while (page := self._take(calls)) is not None:
+                due_us = microseconds(self._clock.monotonic()) + page.rest_us
+                yield page
+                if page.next is None:
+                    self.is_over = True
+                    return
+                self._rest(page, due_us)
+
+    def _calls(self, cursor: Cursor | None) -> Iterator[tuple[Cursor, Page]]:
+        """Call after call, on the thread; where the service's rates want a rest, that was the last one."""
+        if cursor is None:
+            cursor = open_cursor(self._source, self._shard_id, self._place(), 0)
+        following = cursor.iterator
         while True:
-            page = self._answer()
-            rest_us = microseconds(self._clock.monotonic()) + page.rest_us
-            if page.next is not None and not page.rest_us:
-                self._ask()
-            yield page
-            if page.next is None:
+            page = self._source.fetch(following, self._source.page_limit)
+            yield cursor, page
+            if page.next is None or page.rest_us:
                 return
-            if page.rest_us:  # as the service's rates want it
-                self._clock.sleep(max(0, rest_us - microseconds(self._clock.monotonic())) / SECOND_US)
-                self._ask()
-            empties = 0 if page.records else empties + 1
-            if empties > UNPAUSED_EMPTIES:
-                self._clock.sleep(EMPTY_PAUSE_SECONDS)  # Its end does not show yet.
+            following = page.next
 
-    def _ask(self) -> None:
-        call = partial(_fetch, self._source, self._shard_id, self._cursor, self._place)
-        self._callers.submit(None, call)
+    def _take(self, calls: Ahead[tuple[Cursor, Page]]) -> Page | None:
+        """The next page; None where calls are to begin anew."""
+        try:
+            told = next(calls, None)
+        except IteratorExpired as error:
+            self._cursor = None
+            self._wait_out(error, 0)
+            return None
+        except TransientError as error:
+            self._failures += 1
+            self._wait_out(error, pause_after(error, self._failures))
+            return None
+        if told is None:
+            return None
+        self._failing_since_us, self._failures = None, 0
+        self._cursor, page = told
+        return self._cursor.take(page, 0)
 
-    def _answer(self) -> Page:
-        """The page that was asked for; asks again while its call fails in a way that may pass."""
-        since_us: int | None = None
-        times = 0
-        while True:
-            (answer,) = self._wait()
-            error = answer.error
-            if error is None:
-                cursor, page = answer.result
-                self._cursor = cursor
-                taken: Page = cursor.take(page, 0)
-                return taken
-            now_us = microseconds(self._clock.monotonic())
-            since_us = now_us if since_us is None else since_us
-            if isinstance(error, IteratorExpired):
-                self._cursor = None
-            elif not isinstance(error, TransientError):
-                raise error
-            else:
-                times += 1
-                self._clock.sleep(pause_after(error, times) / SECOND_US)
-            if now_us - since_us >= self._patience_us:
-                kind = type(error) if isinstance(error, SourceError) else SourceError
-                raise kind(
-                    f"shard {self._shard_id} gave nothing but errors for {self._patience_us / SECOND_US:.0f} s; nothing is "
-                    f"lost, the query can be started again; the last error: {error}"
-                )
-            self._ask()
+    def _wait_out(self, error: SourceError, pause_us: int) -> None:
+        now_us = microseconds(self._clock.monotonic())
+        if self._failing_since_us is None:
+            self._failing_since_us = now_us
+        self._clock.sleep(pause_us / SECOND_US)
+        if now_us - self._failing_since_us >= self._patience_us:
+            raise type(error)(
+                f"shard {self._shard_id} gave nothing but errors for {self._patience_us / SECOND_US:.0f} s; nothing is "
+                f"lost, the query can be started again; the last error: {error}"
+            )
 
-    def _wait(self) -> list[Any]:
-        while not (answers := self._callers.answers(1.0)):
-            pass
-        return answers
-
-
-def _fetch(source: Source, shard_id: str, cursor: Cursor | None, place: Callable[[], Position]) -> tuple[Cursor, Page]:
-    if cursor is None:
-        cursor = open_cursor(source, shard_id, place(), 0)
-    return cursor, source.fetch(cursor.iterator, source.page_limit)
+    def _rest(self, page: Page, due_us: int) -> None:
+        """Leaves the shard alone, as the service's rates want it, or where its end does not show yet."""
+        if page.rest_us:
+            self._clock.sleep(max(0, due_us - microseconds(self._clock.monotonic())) / SECOND_US)
+        self._empties = 0 if page.records else self._empties + 1
+        if self._empties > UNPAUSED_EMPTIES:
+            self._clock.sleep(EMPTY_PAUSE_SECONDS)

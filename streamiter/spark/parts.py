@@ -37,13 +37,20 @@ class Rows(NamedTuple):
 
 
 class Partition(InputPartition):
-    """Parts that one task reads, one after the other."""
+    """Parts that one task reads."""
 
     def __init__(self, stream: str, parts: Sequence[ShardRange | Rows], service_us: int | None = None) -> None:
         super().__init__(None)
         self.stream = stream
         self.parts = tuple(parts)
         self.service_us = service_us  # the service's time, as it was planned: it refuses times that are still to come
+
+    @property
+    def chains(self) -> list[list[ShardRange | Rows]]:
+        """Parts that are read one after the other, ancestors first; chains may be read side by side."""
+        ranges = [part for part in self.parts if isinstance(part, ShardRange)]
+        chains, alone = _families(ranges, [part for part in self.parts if isinstance(part, Rows)])
+        return [*chains, [*alone]] if alone else chains
 
     def __repr__(self) -> str:
         told = [part.shard_id if isinstance(part, ShardRange) else f"{len(part.ipc)} bytes" for part in self.parts]

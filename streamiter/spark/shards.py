@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 
 from streamiter.clock import Clock, floor_second
 from streamiter.errors import PositionTrimmed, RecordsExpired, ShardGone, TimeUnsupported
@@ -37,7 +38,7 @@ class ShardReader:
 
     def read(
         self, part: ShardRange, before_us: int | None = None, service_us: int | None = None
-    ) -> Iterator[list[Record]]:
+    ) -> Generator[list[Record]]:
         """The records of a range, page by page, up to an order time if one is given."""
         lane, is_resolved = self._lane(part, service_us)
         while True:
@@ -72,7 +73,7 @@ class ShardReader:
 
     def _pages(
         self, part: ShardRange, lane: Lane, is_resolved: bool, before_us: int | None, service_us: int | None
-    ) -> Iterator[list[Record]]:
+    ) -> Generator[list[Record]]:
         def place() -> Position:
             position = lane.fetch_position
             if isinstance(position, AtTime) and service_us is not None and position.time_us > service_us:
@@ -80,22 +81,24 @@ class ShardReader:
             return position
 
         empties = 0
-        for page in pages(self._source, part.shard_id, place, self._clock):
-            self._check_start(lane, page)
-            empties = 0 if page.records else empties + 1
-            if part.end is not None and empties > MOST_EMPTIES:
-                self._pass_gap(lane, lane.fetch_position, f"{part.end}, up to which it was read before, does not come")
-                return
-            if page.records and not is_resolved:
-                lane.raise_floor(self._floors.above(part.seek, self._least(lane, page), page.service_us))
-                is_resolved = True
-            lane.push(page.records, page.service_us or 0)
-            end, is_last = self._end(part, lane, before_us)
-            records = _stamp(lane, end)
-            if records:
-                yield records
-            if is_last:
-                return
+        with closing(pages(self._source, part.shard_id, place, self._clock)) as told:
+            for page in told:
+                self._check_start(lane, page)
+                empties = 0 if page.records else empties + 1
+                if part.end is not None and empties > MOST_EMPTIES:
+                    reason = f"{part.end}, up to which it was read before, does not come"
+                    self._pass_gap(lane, lane.fetch_position, reason)
+                    return
+                if page.records and not is_resolved:
+                    lane.raise_floor(self._floors.above(part.seek, self._least(lane, page), page.service_us))
+                    is_resolved = True
+                lane.push(page.records, page.service_us or 0)
+                end, is_last = self._end(part, lane, before_us)
+                records = _take(lane, end)
+                if records:
+                    yield records
+                if is_last:
+                    return
 
     def _least(self, lane: Lane, page: Page) -> int | None:
         """No ancestor matters whose order times stay below this one."""
@@ -138,15 +141,8 @@ class ShardReader:
         lane.restart(Horizon())
 
 
-def _stamp(lane: Lane, end: int) -> list[Record]:
-    """The waiting records up to an index, with their order written on them, as the merge does."""
-    first, count = lane.head, end - lane.head
-    if count <= 0:
-        return []
-    lane.stamp(end)
-    records = lane.records[first:end]
-    for record, time_us in zip(records, lane.times[first:end], strict=True):
-        record.order_us = time_us
-        record.rank = lane.rank
-    lane.advance(count)
+def _take(lane: Lane, end: int) -> list[Record]:
+    """The waiting records up to an index; the lane has written their order on them."""
+    records = lane.records[lane.head : end]
+    lane.advance(len(records))
     return records

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from functools import lru_cache
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from streamiter.clock import SystemClock
-from streamiter.errors import InvalidStream
+from streamiter.errors import AccessDenied, CredentialsMissing, InvalidStream
 from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.columns import Columns, between, first_order_us, raise_floor
@@ -19,8 +20,12 @@ from streamiter.spark.formats import make_source, record_type
 from streamiter.spark.options import Options
 from streamiter.spark.packing import unpack
 from streamiter.spark.parts import Partition, Rows, ShardRange
+from streamiter.spark.settling import settle
 from streamiter.spark.shards import ShardReader
+from streamiter.spark.turns import in_turns
 from streamiter.stream.table import records_to_table
+
+AT_ONCE = 8  # shards that a task reads side by side
 
 
 @lru_cache(maxsize=8)
@@ -32,32 +37,54 @@ def _source_of(options: Options, stream: str) -> tuple[Source, Floors]:
     return source, Floors(source, SystemClock())
 
 
+@contextmanager
+def _renewed_credentials() -> Iterator[None]:
+    """A source whose credentials are not taken any more is kept no longer: those of the moment may be others."""
+    try:
+        yield
+    except (AccessDenied, CredentialsMissing):
+        _source_of.cache_clear()
+        raise
+
+
 def read_partition(
     partition: Partition, options: Options, schema: StructType, before_us: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition, in the columns of a schema; `before_us`: those with an earlier order time alone."""
-    with told_plainly():
+    with told_plainly(), _renewed_credentials():
         source, floors = _source_of(options, partition.stream)
         kind = record_type(source)
         columns = Columns(schema, kind)
         reader = ShardReader(source, floors, SystemClock(), fails_on_gap=options.fails_on_data_loss)
         try:
-            for table in tables(partition, reader, floors, before_us, kind):
-                yield from columns.batches(table)
+            with closing(tables(partition, reader, floors, before_us, kind)) as told:
+                for table in told:
+                    yield from columns.batches(table)
         finally:
             source.close()  # Its connections: a worker that waits for its next task keeps none.
+            settle()
 
 
 def tables(
     partition: Partition, reader: ShardReader, floors: Floors, before_us: int | None, kind: type[Record]
-) -> Iterator[pa.Table]:
+) -> Generator[pa.Table]:
     """The rows of a partition, in the standard columns."""
-    for part in partition.parts:
-        if isinstance(part, ShardRange):
-            for records in reader.read(part, before_us, partition.service_us):
-                yield records_to_table(records, partition.stream, kind)
-        else:
-            yield _resolve(unpack(part), part, floors, before_us, partition.service_us)
+
+    def tables_of(chain: list[ShardRange | Rows]) -> Generator[pa.Table]:
+        for part in chain:
+            if isinstance(part, ShardRange):
+                with closing(reader.read(part, before_us, partition.service_us)) as told:
+                    for records in told:
+                        yield records_to_table(records, partition.stream, kind)
+            else:
+                yield _resolve(unpack(part), part, floors, before_us, partition.service_us)
+
+    chains = [tables_of(chain) for chain in partition.chains]
+    if len(chains) > 1:
+        yield from in_turns(chains, AT_ONCE)
+    else:
+        for told in chains:
+            yield from told
 
 
 def _resolve(table: pa.Table, rows: Rows, floors: Floors, before_us: int | None, service_us: int | None) -> pa.Table:

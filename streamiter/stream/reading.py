@@ -318,7 +318,7 @@ class Reading:
     @property
     def listing_due_us(self) -> int | None:
         """When to list next; None while a listing is under way."""
-        if not self.discovery.is_searching or not any(lane.is_behind for lane in self.lanes.values()):
+        if not self.discovery.is_searching or not self.schedule.is_catching_up(self.lanes):
             return self.discovery.due_us()
         holder = self.merge.held_by
         is_held = holder is not None and self.discovery.is_waiting(holder)

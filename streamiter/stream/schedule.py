@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sortedcontainers import SortedList
 
 from streamiter.clock import SECOND_US, floor_second
@@ -29,6 +31,7 @@ class Schedule:
         self.serial = 0  # calls made so far
         self._asked: dict[str, int] = {}
         self._answered: dict[str, int] = {}
+        self._behind = ""  # a lane that was behind when one was last looked for
 
     def rest(self, shard_id: str, until_us: int) -> None:
         """A page came, and the service's rates ask for a rest: no wish, however urgent, is met before."""
@@ -107,6 +110,15 @@ class Schedule:
     def was_answered_since(self, shard_id: str, serial: int) -> bool:
         """Whether the lane's last page was asked for after this many calls had been made."""
         return self._answered.get(shard_id, -1) > serial
+
+    def is_catching_up(self, lanes: Mapping[str, Lane]) -> bool:
+        """Whether any of these lanes is behind."""
+        # It is asked all the time, of a thousand lanes: the one that was behind when last asked nearly always still is.
+        found = lanes.get(self._behind)
+        if found is None or not found.is_behind:
+            found = next((lane for lane in lanes.values() if lane.is_behind), None)
+            self._behind = "" if found is None else found.shard_id
+        return found is not None
 
     def due(self, now_us: int) -> list[str]:
         """The lanes that are due."""

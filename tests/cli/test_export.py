@@ -30,6 +30,11 @@ def users(sim: Simulator) -> Simulator:
     return sim
 
 
+def users_of(sim: Simulator) -> Simulator:
+    sim.shape("S1")
+    return sim
+
+
 def wanted(sim: Simulator) -> list[str]:
     return [record.sequence_number for record in in_order(sim)]
 
@@ -57,7 +62,9 @@ def export(invoke: Invoke, folder: Path, *more: object) -> Any:
 def test_parts_are_in_order_and_hold_each_record_once(users: Simulator, invoke: Invoke, tmp_path: Path):
     done = export(invoke, tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert done.stdout == f"50 records written; {tmp_path / 'out'} holds 50 in 8 parts\n"
+    assert done.stdout == (
+        f"50 records written to {tmp_path / 'out' / 'part-000001.jsonl'} to part-000008.jsonl; run it again to go on\n"
+    )
     assert exported(tmp_path / "out") == wanted(users)
     names = sorted(os.listdir(tmp_path / "out"))
     assert names == [STATE, LOCK, *(f"part-{number:06d}.jsonl" for number in range(1, 9))]
@@ -71,8 +78,35 @@ def test_run_again_it_adds_what_came_since(users: Simulator, invoke: Invoke, tmp
     export(invoke, tmp_path)
     users.clock.advance(60)
     users.put("S4", key="one more")
-    assert export(invoke, tmp_path).stdout.startswith("1 record written;")
-    assert "0 records written" in export(invoke, tmp_path, "--until", "20 minutes ago").stdout
+    assert export(invoke, tmp_path).stdout == (
+        f"1 record written to {tmp_path / 'part-000012.jsonl'}; with those of earlier runs {tmp_path} holds 69 records in "
+        "12 parts; run it again to go on\n"
+    )
+    assert export(invoke, tmp_path, "--until", "20 minutes ago").stdout == (
+        f"nothing new since the last run; {tmp_path} holds 69 records in 12 parts; run it again to go on\n"
+    )
+
+
+def test_where_nothing_was_written_yet_that_is_said(sim: Simulator, invoke: Invoke, tmp_path: Path):
+    sim.shape("S1")
+    assert export(invoke, tmp_path).stdout == "no records yet; run it again to go on\n"
+    sim.put("S1", key="a")
+    one = f"1 record written to {tmp_path / 'part-000001.jsonl'}; run it again to go on\n"
+    assert export(invoke, tmp_path).stdout == one
+
+
+def test_a_full_disk_is_told_with_what_is_safe(sim: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch):
+    write(users_of(sim), "S1", rounds=10)
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(folder_module.os, "fsync", lambda _: (_ for _ in ()).throw(full))
+    done = export(invoke, tmp_path)
+    assert done.exit_code == 1 and done.stderr == (
+        f"streamiter: {tmp_path} cannot be written: No space left on device; the parts in it are whole: once there is room, "
+        "run it again to go on\n"
+    )
+    monkeypatch.undo()
+    export(invoke, tmp_path)
+    assert exported(tmp_path) == wanted(sim)
 
 
 def test_to_follow_and_to_end_is_a_mistake(users: Simulator, invoke: Invoke, tmp_path: Path):
@@ -204,7 +238,7 @@ def test_killed_again_and_again_it_comes_to_its_end(served: Simulator, tmp_path:
     done = run(served, *arguments)
     assert done.returncode == 0, done.stderr
     assert exported(folder) == wanted(served)
-    assert f"holds {len(served.history):,} in" in done.stdout
+    assert f"holds {len(served.history):,} records in" in done.stdout
 
 
 def test_ctrl_c_while_it_follows_loses_nothing(served: Simulator, tmp_path: Path):
@@ -218,7 +252,7 @@ def test_ctrl_c_while_it_follows_loses_nothing(served: Simulator, tmp_path: Path
             assert process.poll() is None
             time.sleep(0.002)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=100)
     assert process.returncode == 130 and errors == ""
     run(served, *arguments)
     assert exported(tmp_path) == wanted(served)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from streamiter import KinesisStreams
 from streamiter.cli.commands import streamiter
 from streamiter.cli.setting import Setting
-from streamiter.testing import KinesisHandle, Simulator
+from streamiter.testing import KinesisHandle, Simulator, change_payload
 from tests.cli.conftest import Invoke, environment
 
 PAYLOADS = [b'{"page": 1}', b"\xff\x00", "é\x1b[2J".encode(), b"", b"last"]
@@ -64,6 +64,75 @@ def test_tail_prints_keys_and_payloads(clicks: KinesisHandle, invoke: Invoke):
     assert [b64decode(line["payload"]) for line in told] == [*PAYLOADS, b"merged"]
     assert told[0]["key"] == {"partition_key": "user-0"} and told[0]["event"] is None
     assert len(invoke(*ALL, "--where", "key = user-4").stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "expression,numbers",
+    [
+        ("key ^= user- and key.partition_key != user-9", "01234"),
+        ("payload = last", "4"),
+        ("payload *= page", "0"),
+        ("payload.page = 1", "0"),
+        ("payload.page > 0 or payload = merged", "09"),
+        ("payload = ''", "3"),
+        ("not payload.page = 1", "12349"),
+        ("payload != last and late = false", "01239"),
+    ],
+)
+def test_where_reads_keys_and_payloads(clicks: KinesisHandle, invoke: Invoke, expression: str, numbers: str):
+    done = invoke(*ALL, "--where", expression)
+    assert done.exit_code == 0, done.output
+    assert "".join(line.split("user-", 1)[1][0] for line in done.stdout.splitlines()) == numbers
+
+
+@pytest.mark.parametrize(
+    "expression,place,says",
+    [
+        ("key = a or event = INSERT", 11, "no 'event'; they have key, key.NAME, payload, payload.NAME, shard, late"),
+        ("new.total > 3", 0, "no 'new'; they have key,"),
+        ("not old.total > 3", 4, "say so: kinesis://STREAM?records=dynamodb"),
+        ("key.id = 3", 0, "one key, their partition key: write 'key'"),
+    ],
+)
+def test_where_asks_for_nothing_that_such_records_lack(clicks, invoke: Invoke, tmp_path: Path, expression, place, says):
+    done = invoke(*ALL, "--where", expression, "--token-file", tmp_path / "token")
+    message, shown, caret = done.stderr.splitlines()
+    assert done.exit_code == 2 and done.stdout == ""
+    assert message.startswith("streamiter: --where: ") and says in message
+    assert (shown, caret) == (f"  {expression}", f"  {' ' * place}^")
+    assert not (tmp_path / "token").exists()
+
+
+def test_where_knows_changes_that_come_by_way_of_kinesis(sim: Simulator):
+    stream = sim.create_stream("changes", "S1")
+    for number in (1, 2):
+        image = {"id": "a", "n": number}
+        created_us = round(sim.clock.now() * 1e6)
+        stream.put("S1", change_payload({"id": "a"}, new=image, created_us=created_us, event_id=f"e{number}"))
+
+    def tail(expression: str) -> Any:
+        source = KinesisStreams("changes", client=sim.client("kinesis"), records="dynamodb", reads_per_second=None)
+        setting = Setting(clock=sim.clock, find=lambda *_, **__: source)
+        words = ["tail", "x", "--from", "trim_horizon", "--until", "caught_up", "--where", expression]
+        return CliRunner().invoke(streamiter, words, obj=setting)
+
+    assert len(tail("event = INSERT and new.n > 1").stdout.splitlines()) == 1
+    assert "changes of rows have no payload; they have event, key, key.NAME, new.NAME" in tail("payload = x").stderr
+
+
+def test_a_stream_is_shown_by_its_plain_name(clicks: KinesisHandle, sim: Simulator, invoke: Invoke, tmp_path: Path):
+    done = invoke("shards", "kinesis://clicks", "--svg", tmp_path / "a.svg")
+    assert done.stdout.splitlines()[0] == clicks.arn
+    assert "@" not in (tmp_path / "a.svg").read_text()
+    invoke(*ALL, "-n", "2", "--token-file", tmp_path / "token")
+    assert f"{clicks.arn}  made 2025-06-15 15:06:40 UTC\n" in invoke("token", "show", tmp_path / "token").stdout
+    assert invoke("token", "check", tmp_path / "token").stdout == f"ours, whole, 2 shards, of {clicks.arn}\n"
+    assert "@" not in invoke("doctor", "kinesis://clicks").stdout
+    clicks.delete()
+    sim.clock.advance(60)
+    sim.create_stream("clicks", "S1")
+    told = invoke(*ALL, "--token-file", tmp_path / "token").stderr
+    assert "deleted and made again" in told and "(made 2025-06-15 15:06:40 UTC)" in told and "@" not in told
 
 
 def test_arrival_times_are_told_as_exactly_as_they_came(sim: Simulator, clicks: KinesisHandle, invoke: Invoke):

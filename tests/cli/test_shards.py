@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFont
 
 from streamiter import DynamoDBStreams, Lineage, Shard, Stream
 from streamiter.cli.chart import BAR, LEFT, RIGHT, WIDTH, draw_chart, lay_out, rows_of
 from streamiter.cli.png import to_png
-from streamiter.cli.shapes import Box, Picture, Stroke, Words
+from streamiter.cli.shapes import Box, Picture, Stroke, Words, shortened, width_of
 from streamiter.cli.standing import Standing, short_names, standings
 from streamiter.cli.survey import BIN_US, Counts, Found, Survey
 from streamiter.cli.svg import to_svg
@@ -297,6 +297,83 @@ def test_a_picture_stays_within_its_frame(lineage: Lineage, data: Any):
             assert all(0 <= left <= WIDTH and 0 <= top <= picture.height for left, top in shape.points)
     assert sum(isinstance(shape, Box) and shape.height == BAR for shape in picture.shapes) == len(lineage)
     ElementTree.fromstring(to_svg(picture))
+
+
+def squares_of(picture: Picture) -> list[tuple[str, float, float, float, float]]:
+    """Where the names of shards are: left, right, top, bottom."""
+    names = [shape for shape in picture.shapes if isinstance(shape, Words) and shape.has_halo]
+    return [
+        (name.text, name.left, name.left + width_of(name.text, name.size), name.top - 9, name.top + 2) for name in names
+    ]
+
+
+@pytest.mark.parametrize("long_names", [False, True])
+@given(lineages(), st.data())
+def test_no_name_touches_another_or_the_edge_or_is_crossed_along_by_the_token(long_names, lineage: Lineage, data: Any):
+    survey = surveyed(lineage)
+    standing = {
+        shard_id: Standing("here", T + round(data.draw(st.floats(0, 30)) * HOUR_US)) if data.draw(st.booleans())
+        else Standing("read") for shard_id in lineage
+    }  # fmt: skip
+    names = {shard_id: f"shardId-{shard_id:0>20}-deadbeef" if long_names else shard_id for shard_id in lineage}
+    picture = draw_chart(survey, names, standing)
+    squares = squares_of(picture)
+    for number, (_, left, right, top, bottom) in enumerate(squares):
+        assert left >= LEFT and right <= WIDTH
+        for _, other_left, other_right, other_top, other_bottom in squares[:number]:
+            assert right < other_left or other_right < left or bottom <= other_top or other_bottom <= top
+    line = next(shape for shape in picture.shapes if isinstance(shape, Stroke) and shape.is_dashed)
+    for (start, level), (end, other_level) in zip(line.points, line.points[1:], strict=False):
+        if level == other_level:
+            for _, left, right, top, bottom in squares:
+                assert not top <= level <= bottom or max(start, end) < left or right < min(start, end)
+    unnamed = len(lineage) - len(squares)
+    (told,) = [shape.text for shape in picture.shapes if isinstance(shape, Words) and "; seen " in shape.text]
+    assert (f"{unnamed} too narrow" in told) if unnamed else ("narrow" not in told)
+
+
+def test_every_open_shard_that_is_alone_in_its_row_is_named():
+    lineage = Lineage.parse("; ".join(f"S{number} => S{number + 1}" for number in range(29)))
+    for number in range(29):
+        lineage.add(Shard(f"S{number}", lineage[f"S{number}"].parents, closed=True))
+    names = {shard_id: f"a-name-of-some-length-{shard_id}" for shard_id in lineage}
+    texts = {square[0] for square in squares_of(draw_chart(surveyed(lineage), names, None))}
+    assert names["S29"] in texts and "S3" in texts, "where a name has no room, its end may have"
+
+
+@pytest.mark.parametrize(
+    "text", ["81911c52", "shardId-00000001750000000001-81911c52", "S1", "WWMM", "users.token", "日本"]
+)
+def test_texts_are_not_wider_than_they_are_taken_for(text: str):
+    font = ImageFont.load_default(44)
+    if text.isascii():
+        assert font.getlength(text) + 4 <= 4 * width_of(text, 11)
+    assert width_of(shortened(text * 20, 11, 300), 11) <= 300
+    assert shortened(text, 11, 300) == text
+
+
+def test_shards_that_merge_stand_near_each_other():
+    lineage = Lineage.parse("{S1, S9} => T; T => {U1, U2}; U1 => {V1, V2}; S2 => S3")
+    rows = rows_of(lineage)
+    assert (rows["S1"], rows["S9"], rows["T"], rows["U1"]) == (0, 1, 0, 0)
+
+
+def test_an_empty_shard_whose_begin_nobody_knows_ends_where_its_children_begin():
+    lineage = Lineage.parse("S1 => {S2, S3}")
+    lineage.add(Shard("S1", (), True))
+    survey = surveyed(lineage)
+    survey.found["S1"] = Found(None)
+    del survey.counts.by_bin["S1"], survey.counts.last_us["S1"]
+    bars = {bar.shard_id: bar for bar in lay_out(survey)}
+    assert bars["S1"].begin_us == bars["S1"].end_us == bars["S2"].begin_us < survey.service_us
+
+
+def test_one_of_each_is_told_as_one():
+    lineage = Lineage.parse("S1")
+    survey = surveyed(lineage)
+    survey.counts.records = 1
+    texts = [shape.text for shape in draw_chart(survey, {"S1": "S1"}, None).shapes if isinstance(shape, Words)]
+    assert any(text.startswith("1 record, 1 shard, 1 open; seen") for text in texts)
 
 
 def test_the_token_line_is_where_each_row_is_read_up_to():

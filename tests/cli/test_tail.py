@@ -270,7 +270,7 @@ def test_however_it_is_stopped_nothing_is_skipped(served: Simulator, tmp_path: P
     with start(served, *arguments) as process:
         seen = lines_until(process, 40)
         process.send_signal(number)
-        rest, errors = process.communicate(timeout=20)
+        rest, errors = process.communicate(timeout=100)
     assert process.returncode == code, errors
     assert "Traceback" not in errors
     seen += rest.splitlines(keepends=True)
@@ -312,7 +312,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(served: Simulator, tmp_pa
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(20) == 141
+    assert process.wait(100) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
     assert 0 <= token_in(file)["clock"] < 3000
@@ -334,7 +334,7 @@ def on_terminal(
     )
     os.close(slave)
     shown, since = b"", time.monotonic()
-    while time.monotonic() - since < 30:
+    while time.monotonic() - since < 120:
         if select.select([master], [], [], 0.1)[0]:
             try:
                 shown += os.read(master, 65536)
@@ -343,7 +343,7 @@ def on_terminal(
         if until.encode() in shown:
             process.send_signal(then)
             until = "\0"
-    code = process.wait(20)
+    code = process.wait(100)
     os.close(master)
     return shown.decode(), code
 
@@ -370,7 +370,7 @@ def test_a_reader_that_goes_while_nothing_comes_is_noticed(served: Simulator):
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(20) == 141, "though nothing more was ever printed"
+    assert process.wait(100) == 141, "though nothing more was ever printed"
     process.stderr.close()
 
 
@@ -379,17 +379,9 @@ def test_a_full_disk_ends_it_with_the_token_before(served: Simulator, tmp_path: 
     write(served, "S1", rounds=5, every=0)
     with open("/dev/full", "w") as full:
         process = start(served, *ALL, "--token-file", tmp_path / "token", stdout=full)
-        _, errors = process.communicate(timeout=20)
-    assert process.returncode == 1 and errors == "streamiter: No space left on device\n"
+        _, errors = process.communicate(timeout=100)
+    assert process.returncode == 1 and errors == "streamiter: standard output: No space left on device\n"
     assert "clock" not in token_in(tmp_path / "token"), "nothing was returned yet"
-
-
-def test_a_closed_output_is_no_crash(served: Simulator):
-    served.shape("S1")
-    served.put("S1")
-    line = " ".join([*command_line(*ALL), ">&-", "2>&-"])
-    env = environment(AWS_ENDPOINT_URL=served.endpoint_url)
-    assert subprocess.run(["sh", "-c", line], env=env, check=False).returncode == 0
 
 
 def test_where_the_output_knows_no_such_signs_they_are_replaced(served: Simulator):
@@ -460,3 +452,11 @@ def test_where_nobody_listens_it_does_not_take_a_minute(served: Simulator):
     assert done.returncode == 1
     assert "does anything listen there?" in done.stderr
     assert time.monotonic() - since < 45
+
+
+def test_a_begin_that_is_yet_to_come_is_told(users: Simulator, invoke: Invoke):
+    done = invoke("tail", "users", "--from", "in 5 s", "--until", "in 8 s")
+    assert done.exit_code == 0 and done.stdout == ""
+    assert re.fullmatch(
+        r"streamiter: --from is yet to come: nothing before [-0-9]{10} [:0-9]{8} UTC is told\n", done.stderr
+    )

@@ -82,6 +82,40 @@ def test_check_without_a_stream_looks_at_the_token_alone(users: Simulator, invok
     assert invoke("token", "check", tmp_path / "none").stderr == f"streamiter: there is no file {tmp_path / 'none'}\n"
 
 
+@pytest.mark.parametrize(
+    "words", [("token", "show"), ("token", "check"), ("token", "convert"), ("tail", "users", "--token-file")]
+)
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ('{"streamiter": 1}', "cannot be used: `stream` is missing (at $); take a copy"),
+        ('{"streamiter": 1, "stream": "x", "lanes": [{}]}', "cannot be used: `shard` is missing (at $.lanes[0]); take"),
+        ('{"streamiter": 2}', "newer streamiter (version 2, this one reads up to 1) (at $.streamiter); upgrade"),
+        ('{"streamiter": 1, "stream": "x", "start": 1e99}', "cannot be used: a whole number or nothing belongs there"),
+        ('{"streamiter": 1, "stream": "x", "start": 9999999999999999999}', "a time counts microseconds since 1970"),
+        ('{"streamiter": 1, "stre', "holds no JSON"),
+        ("[7]", "holds no token"),
+        ("[" * 100_000, "holds no JSON"),
+        ("", "is empty"),
+    ],
+)
+def test_a_damaged_token_is_told_in_one_line_by_file_place_and_remedy(invoke, tmp_path, words, text, says):
+    file = tmp_path / "token"
+    file.write_text(text)
+    done = invoke(*words, file)
+    assert done.exit_code == 1 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"streamiter: the token file {file} ") and says in done.stderr
+    assert "Object" not in done.stderr and "; " in done.stderr
+    assert file.read_text() == text
+
+
+def test_a_damaged_token_from_a_pipe_is_said_to_be_from_there():
+    done = subprocess.run(
+        command_line("token", "check", "-"), input="{}", capture_output=True, text=True, env=environment(), check=False
+    )
+    assert done.returncode == 1 and done.stderr.startswith("streamiter: the token from the pipe cannot be used: it has")
+
+
 def test_check_with_a_stream_tries_it(users: Simulator, invoke: Invoke, tmp_path: Path):
     file = save(tmp_path / "token", token_after(users, 4))
     users.clock.advance(hours=1)
@@ -93,6 +127,7 @@ def test_check_with_a_stream_tries_it(users: Simulator, invoke: Invoke, tmp_path
     other = save(tmp_path / "other", token_after(users, 0) | {"stream": "arn:other"})
     done = invoke("token", "check", other, "--url", "users")
     assert done.exit_code == 1 and "it is of another stream" in done.stderr
+    assert done.stderr.endswith("; name that stream, or another token file\n")
 
 
 def test_a_bloop_token_converts_to_one_that_reads_the_same(users: Simulator, invoke: Invoke, tmp_path: Path):

@@ -20,7 +20,7 @@ def record(
 ) -> ChangeRecord:
     keys = key if isinstance(key, dict) else {"id": key}
     images = [None if image is None else typed_image(image) for image in (keys, new, old)]
-    made = ChangeRecord.of("S1", Envelope(Change("1" * 21, 1.0, *images), eventName=event))
+    (made,) = ChangeRecord.all_of("S1", [Envelope(Change("1" * 21, 1.0, *images), eventName=event)])
     made.late = late
     return made
 

@@ -15,7 +15,7 @@ CLOSING = r"✓ (\d+) records: nothing lost, nothing twice, same order as withou
 
 def run(folder, *arguments, **more):
     return subprocess.run(
-        command("--fast", *arguments), cwd=ROOT, env=environment(folder, **more), capture_output=True, timeout=100
+        command("--fast", *arguments), cwd=ROOT, env=environment(folder, **more), capture_output=True, timeout=250
     )
 
 
@@ -112,7 +112,7 @@ def on_a_terminal(folder, **more):
             pass
         os.close(ours)
         complaint = process.stderr.read().decode()
-        assert process.wait(60) == 0, complaint
+        assert process.wait(250) == 0, complaint
     return shown.decode()
 
 
@@ -154,7 +154,7 @@ def test_a_signal_ends_it_quietly_wherever_it_stands(place, number, code, tmp_pa
     with started(tmp_path) as process:
         read_until(process, place)
         process.send_signal(number)
-        _, complaint = process.communicate(timeout=60)
+        _, complaint = process.communicate(timeout=250)
     assert complaint == b""
     assert process.returncode == code
     assert not list(tmp_path.iterdir())
@@ -168,7 +168,7 @@ def test_a_reader_who_has_seen_enough_ends_it_quietly(lines, tmp_path):
             process.stdout.readline()
         process.stdout.close()
         complaint = process.stderr.read()
-        assert process.wait(60) == 128 + signal.SIGPIPE
+        assert process.wait(250) == 128 + signal.SIGPIPE
     assert complaint == b""
     assert not list(tmp_path.iterdir())
     assert not processes_of(tmp_path)
@@ -177,7 +177,7 @@ def test_a_reader_who_has_seen_enough_ends_it_quietly(lines, tmp_path):
 @pytest.mark.xdist_group("spark")
 def test_it_ends_with_the_changes_as_a_spark_dataframe(tmp_path):
     ended = subprocess.run(
-        command("--fast", with_spark=True), cwd=ROOT, env=environment(tmp_path), capture_output=True, timeout=110
+        command("--fast", with_spark=True), cwd=ROOT, env=environment(tmp_path), capture_output=True, timeout=250
     )
     assert ended.returncode == 0, ended.stderr.decode()
     assert ended.stderr == b""

@@ -34,7 +34,7 @@ async def main(url: str, name: str, count: int) -> None:
         processor=Payloads(),
         shard_fetch_rate=50,
         use_list_shards=True,
-        idle_timeout=20,
+        idle_timeout=60,
     )
     async with consumer:
         async for payload in consumer:

@@ -30,7 +30,7 @@ class Service:
         return session.client(
             name,
             endpoint_url=self.endpoint_url,
-            config=Config(retries={"max_attempts": 0}, proxies={}, read_timeout=30),
+            config=Config(retries={"max_attempts": 0}, proxies={}, read_timeout=60),
         )
 
     def create_table(self, name: str, view: str = "NEW_AND_OLD_IMAGES") -> str:
@@ -99,7 +99,7 @@ def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

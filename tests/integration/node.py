@@ -34,7 +34,7 @@ class KinesisService:
 
     def client(self) -> Any:
         session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
-        config = Config(retries={"max_attempts": 0}, proxies={}, read_timeout=20)
+        config = Config(retries={"max_attempts": 0}, proxies={}, read_timeout=60)
         return session.client("kinesis", endpoint_url=self.endpoint_url, config=config)
 
     def source(self, name: str, **options: Any) -> KinesisStreams:
@@ -102,7 +102,7 @@ def serving(package: str, folder: Path) -> Iterator[KinesisService]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

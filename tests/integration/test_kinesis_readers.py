@@ -42,7 +42,7 @@ def by_async_kinesis(url: str, name: str, count: int) -> list[str]:
 def async_kinesis(*arguments: str) -> Any:
     reader = Path(__file__).with_name("async_kinesis_reader.py")
     command = [str(async_kinesis_python()), "-W", "ignore", str(reader), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=250)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import islice
+from operator import length_hint
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -285,11 +287,83 @@ def test_an_iterator_from_before_a_change_gives_nothing_that_may_be_out_of_turn(
     assert lanes.pop() == "S2:2 S1:3 S1:5"
 
 
+def test_a_lane_that_let_go_amid_a_window_is_let_go_once():
+    lanes = Lanes("S1 ~ S2 ~ S3")
+    lanes.idle("S1", 20)
+    lanes.idle("S2", 20)
+    lanes.push("S3", 9)
+    assert lanes.pop() == "S3:9"
+    lanes.merge.is_blocked = True
+    lanes.push("S1", 1, ended=True)
+    lanes.push("S2", 2)
+    lanes.merge.is_blocked = False
+    assert lanes.pop(1) == "S1:1!"
+    lanes.merge.release("S1")
+    assert "S1" not in lanes.merge and lanes.pop() == "S2:2!"
+
+
+def test_what_waits_is_weighed_as_it_comes_and_goes():
+    lanes = Lanes("S1 ~ S2")
+    lanes.push("S1", 1, 2, 5)
+    lanes.push("S2", 3, 4)
+    assert lanes.merge.waiting_bytes == 5
+    lanes.pop(3)
+    assert lanes.merge.waiting_bytes == 2 and lanes.lanes["S1"].waiting_bytes == 1
+    lanes.end("S1", "S2")
+    assert lanes.pop() == "S2:4 S1:5" and lanes.merge.waiting_bytes == 0
+
+
+@pytest.fixture
+def short_windows(monkeypatch):
+    shorten_windows(monkeypatch)
+
+
+def shorten_windows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("streamiter.merge.merge.WINDOW", 4)
+    patch.setattr("streamiter.merge.merge.WINDOW_OF_LANE", 1)
+
+
+def test_a_long_backlog_comes_out_window_by_window(short_windows):
+    lanes = Lanes("S1 ~ S2 ~ S3")
+    for first, shard_id in enumerate(("S1", "S2", "S3")):
+        lanes.push(shard_id, *range(first, 30, 3))
+    assert 2 <= length_hint(lanes.merge.records()) <= 8
+    assert lanes.pop() == " ".join(f"S{1 + second % 3}:{second}" for second in range(28))
+
+
+def test_a_window_of_a_dense_lane_and_sparse_ones_is_not_short(short_windows):
+    lanes = Lanes("S1 ~ S2 ~ S3 ~ S4")
+    lanes.push("S1", *[1] * 2, *range(2, 40))
+    for shard_id in ("S2", "S3", "S4"):
+        lanes.push(shard_id, 20, 50)
+    assert 2 <= length_hint(lanes.merge.records()) <= 6
+    assert lanes.pop(30) == " ".join(f"S1:{second}" for second in [1, 1, *range(2, 21)]) + (
+        " S2:20 S3:20 S4:20 " + " ".join(f"S1:{second}" for second in range(21, 27))
+    )
+
+
+def test_records_of_one_moment_come_out_whole_however_short_the_windows(short_windows):
+    lanes = Lanes("S1 ~ S2")
+    lanes.push("S1", *[3] * 10, 4)
+    lanes.push("S2", *[3] * 10, 4)
+    assert lanes.pop() == " ".join(["S1:3"] * 10 + ["S2:3"] * 10 + ["S1:4"])
+
+
 pages = st.lists(st.tuples(st.sampled_from(["S1", "S2", "S3"]), st.lists(st.integers(0, 5), max_size=3)), max_size=12)
 
 
-@given(pages, st.lists(st.integers(0, 3), max_size=12))
-def test_whatever_the_pages_lanes_come_out_sorted_by_key(pages: list[tuple[str, list[int]]], pops: list[int]):
+@pytest.mark.parametrize("are_short", [False, True])
+@given(pages=pages, pops=st.lists(st.integers(0, 3), max_size=12))
+def test_whatever_the_pages_lanes_come_out_sorted_by_key(
+    are_short: bool, pages: list[tuple[str, list[int]]], pops: list[int]
+):
+    with pytest.MonkeyPatch.context() as patch:
+        if are_short:
+            shorten_windows(patch)
+        check_sorted(pages, pops)
+
+
+def check_sorted(pages: list[tuple[str, list[int]]], pops: list[int]) -> None:
     lanes = Lanes("S1 ~ S2 ~ S3")
     out: list[Record] = []
     for index, (shard_id, seconds) in enumerate(pages):

@@ -61,6 +61,8 @@ def session_of(master: str) -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.log.level": "OFF",
+        "spark.network.timeout": "600s",  # Spark's own patience, on a machine that does much else
+        "spark.python.authenticate.socketTimeout": "600s",
     }.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

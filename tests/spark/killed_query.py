@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from streamiter.spark import ensure_java, merge_delta, register
 from tests.spark.conftest import CREDENTIALS, session_of
+from tests.spark.queries import end_of
 
 
 def note(frame: DataFrame, batch_id: int, folder: Path) -> None:
@@ -42,7 +43,7 @@ def main(url: str, arn: str, folder: Path, when: str, batch: int) -> None:
 
     reader = spark.readStream.format("dynamodb_streams").option("streamArn", arn).option("endpointUrl", url)
     writer = reader.load().writeStream.foreachBatch(each).option("checkpointLocation", str(folder / "checkpoint"))
-    writer.trigger(availableNow=True).start().awaitTermination(100)
+    assert end_of(writer.trigger(availableNow=True).start) is None
 
 
 if __name__ == "__main__":

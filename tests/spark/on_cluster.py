@@ -7,6 +7,7 @@ import sys
 
 from streamiter.spark import ensure_java, register
 from tests.spark.conftest import session_of
+from tests.spark.queries import end_of
 
 
 def main(url: str, arn: str, folder: str) -> None:
@@ -29,7 +30,7 @@ def main(url: str, arn: str, folder: str) -> None:
 
         writer = stream_of(spark.readStream).writeStream.foreachBatch(each)
         writer = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
-        writer.start().awaitTermination(100)
+        assert end_of(writer.start) is None
         tell(keys)
         if run == 0:
             sys.stdin.readline()

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming import DataStreamReader, StreamingQuery
+
+LONG = 240.0  # seconds that anything may take on a machine that does much else
+# Spark gives the Python process of a streaming source 10 seconds to start, and no option for that.
+LATE = "Python worker failed to connect back"
+
+
+def end_of(start: Callable[[], StreamingQuery], query: StreamingQuery | None = None) -> str | None:
+    """What a query failed of, once it has ended. One whose process Spark did not wait for is started again."""
+    while True:
+        query = query or start()
+        with contextlib.suppress(StreamingQueryException):
+            assert query.awaitTermination(LONG), "it does not end"
+        error = query.exception()
+        if error is None or LATE not in str(error):
+            return None if error is None else str(error)
+        query = None
 
 
 class Batch(NamedTuple):
@@ -57,22 +75,28 @@ class Queries:
             reader = reader.option(name, value)
         frame = (reader if schema is None else reader.schema(schema)).load()
         writer = frame.writeStream.foreachBatch(each or self._note).option("checkpointLocation", str(self.checkpoint))
-        self.query = (writer if trigger is None else writer.trigger(**trigger)).start()
+        self._start = (writer if trigger is None else writer.trigger(**trigger)).start
+        self.query = self._start()
         return self.query
 
     def run(self, **options: Any) -> None:
         """A query that reads all that is there, and ends."""
-        query = self.start(trigger={"availableNow": True}, **options)
-        assert query.awaitTermination(100), "it does not end"
-        assert query.exception() is None
+        self.start(trigger={"availableNow": True}, **options)
+        assert self.error() is None
 
-    def until(self, holds: Callable[[], bool], seconds: float = 60) -> None:
+    def error(self) -> str | None:
+        """What the query failed of, once it has ended."""
+        return end_of(self._start, self.query)
+
+    def until(self, holds: Callable[[], bool]) -> None:
         """Waits until something holds; raises what the query failed of."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + LONG
         while not holds():
             assert self.query is not None
             if not self.query.isActive:
-                raise AssertionError(f"the query ended: {self.query.exception()}")
+                error = self.query.exception()
+                assert LATE in str(error), f"the query ended: {error}"
+                self.query = self._start()
             assert time.monotonic() < deadline, f"it does not come to hold; {len(self.rows)} rows came"
             time.sleep(0.02)
 

@@ -23,12 +23,12 @@ def live_until_killed(sim, folder: Path, when: str, batch: int) -> None:
     arguments = [sim.endpoint_url, sim.stream_arn, str(folder), when, str(batch)]
     command = [sys.executable, "-m", "tests.spark.killed_query", *arguments]
     ended = subprocess.run(
-        command, cwd=ROOT, timeout=100, start_new_session=True, stderr=subprocess.PIPE, text=True, check=False
+        command, cwd=ROOT, timeout=280, start_new_session=True, stderr=subprocess.PIPE, text=True, check=False
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr[-2000:]
 
 
-@pytest.mark.timeout(300)  # three lives of a JVM
+@pytest.mark.timeout(900)  # three lives of a JVM
 def test_killed_in_the_first_batch_and_between_sink_and_commit(queries, sim, tmp_path):
     folder = tmp_path
     (folder / "notes").mkdir()
@@ -82,11 +82,8 @@ def test_latest_stands_when_the_first_batch_fails(queries, sim):
     def fails(frame, batch_id):
         raise Failed
 
-    query = queries.start(each=fails, startingPosition="LATEST")
-    try:
-        query.awaitTermination(60)
-    except Exception as error:
-        assert "Failed" in str(error)
+    queries.start(each=fails, startingPosition="LATEST")
+    assert "Failed" in (queries.error() or "")
     new = [sim.put("S0"), sim.put("S0")]
     sim.roll("S0", "S1")
     new.append(sim.put("S1"))
@@ -104,11 +101,8 @@ def test_a_batch_that_fails_comes_again_with_the_same_rows_after_more_has_happen
         seen.append(sorted(row.order_key for row in frame.collect()))
         raise Failed
 
-    query = queries.start(each=fails)
-    try:
-        query.awaitTermination(60)
-    except Exception as error:
-        assert "Failed" in str(error)
+    queries.start(each=fails)
+    assert "Failed" in (queries.error() or "")
     write(sim, "S1", "S2", rounds=2, every=0)
     sim.roll("S1", "S3")
     sim.split("S2", "S4", "S5")

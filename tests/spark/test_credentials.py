@@ -10,6 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from streamiter import AccessDenied
+from streamiter.spark import worker
+from streamiter.spark.batch import BatchReader
+from streamiter.spark.columns import standard_schema
 from streamiter.spark.credentials import role_session
 from streamiter.spark.formats import make_source
 from streamiter.spark.options import Options
@@ -94,3 +97,23 @@ def test_a_role_that_is_refused_names_the_action(sts):
         options = Options("dynamodb_streams", "users", endpoint_url=sim.endpoint_url, region="us-east-1", role_arn=ROLE)
         with pytest.raises(AccessDenied, match="sts:AssumeRole: AccessDenied: not you"):
             _ = make_source(options).name
+
+
+def test_a_worker_whose_credentials_are_refused_asks_for_those_of_the_moment(monkeypatch):
+    """They may have been written anew in the meantime; a worker serves many tasks."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    with Simulator("S0 => S1", ids="service") as sim:
+        sim.put("S0")
+        options = Options("dynamodb_streams", sim.stream_arn, endpoint_url=sim.endpoint_url)
+        reader = BatchReader(options, standard_schema())
+        [partition] = reader.partitions()
+        assert sum(batch.num_rows for batch in reader.read(partition)) == 1
+        kept, _ = worker._source_of(options, sim.stream_arn)
+        assert sum(batch.num_rows for batch in reader.read(partition)) == 1
+        assert worker._source_of(options, sim.stream_arn)[0] is kept
+        sim.fault("GetShardIterator", kind="expired_token")
+        with pytest.raises(AccessDenied):
+            list(reader.read(partition))
+        assert sum(batch.num_rows for batch in reader.read(partition)) == 1
+        assert worker._source_of(options, sim.stream_arn)[0] is not kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,6 +21,7 @@ from streamiter.spark.streaming import StreamReader
 from streamiter.testing import RunningClock, Simulator
 from tests.spark.conftest import CREDENTIALS
 from tests.spark.random_worlds import RandomWorld
+from tests.stream.helpers import soon
 from tests.stream.kinesis import in_order
 
 
@@ -87,6 +89,8 @@ def test_a_world_by_chance_in_three_runs(served, seed):
     world.trim()
     reader = BatchReader(options_of(served), standard_schema())
     assert sorted(keys_of(reader, reader.partitions())) == world.keys
+    grouped = BatchReader(options_of(served, maxPartitions="2"), standard_schema())
+    assert sorted(keys_of(grouped, grouped.partitions())) == world.keys
     query = Query(partial(options_of, served), standard_schema())
     query.run()
     world.live()
@@ -107,6 +111,38 @@ def test_faults_and_lagging_listings_change_nothing(served):
         world.live(15)
         query.run()
     assert sorted(query.keys) == world.keys
+
+
+def test_a_task_reads_many_shards_side_by_side_in_an_order_that_is_always_the_same(served):
+    roots = [f"S{number}" for number in range(12)]
+    served.shape("; ".join(f"{root} => {root}a => {root}b" for root in roots))
+    for shard in [shard for root in roots for shard in (root, f"{root}a")]:
+        for _ in range(3):
+            served.put(shard)
+    reader = BatchReader(options_of(served, maxPartitions="1"), standard_schema())
+    partitions = reader.partitions()
+    assert len(partitions) == 1
+    before = set(threading.enumerate())
+    keys = keys_of(reader, partitions)
+    alone = BatchReader(options_of(served), standard_schema())
+    assert sorted(keys) == sorted(keys_of(alone, alone.partitions()))
+    assert len(set(keys)) == 12 * 2 * 3
+    for _ in range(3):
+        assert keys_of(reader, partitions) == keys
+    soon(lambda: not {t for t in set(threading.enumerate()) - before if t.name.startswith("streamiter")})
+
+
+def test_a_task_that_is_stopped_in_the_middle_leaves_nothing(served):
+    served.shape("; ".join(f"S{number} => T{number}" for number in range(12)))
+    for number in range(12):
+        served.put(f"S{number}")
+    reader = BatchReader(options_of(served, maxPartitions="1"), standard_schema())
+    [partition] = reader.partitions()
+    before = set(threading.enumerate())
+    batches = reader.read(partition)
+    assert next(batches).num_rows == 1
+    batches.close()
+    soon(lambda: not {t for t in set(threading.enumerate()) - before if t.name.startswith("streamiter")})
 
 
 def test_closed_shards_are_never_read_on_the_driver(served):

@@ -70,7 +70,7 @@ def test_without_either_one_error_says_what_to_install(no_java, monkeypatch):
 
 
 @pytest.mark.xdist_group("spark")
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_a_session_starts_on_the_extras_java_alone(no_java, monkeypatch):
     """The whole way, in a process that sees no other Java."""
     tools = no_java / "bin"
@@ -96,7 +96,7 @@ def test_a_session_starts_on_the_extras_java_alone(no_java, monkeypatch):
         check=False,
         env=environment,
         cwd=Path(__file__).parents[2],
-        timeout=200,
+        timeout=300,
     )
     assert told.returncode == 0, told.stderr[-2000:]
     assert told.stdout.split()[-2:] == ["21.0.8", "3"]

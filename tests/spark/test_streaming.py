@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-from pyspark.errors import StreamingQueryException
-
 from streamiter import DynamoDBStreams, Stream
 from streamiter.spark import token_from_checkpoint
 from streamiter.testing import ManualClock
@@ -120,10 +117,8 @@ def test_trimmed_data_fails_the_query_with_shard_and_place_and_skipping_goes_on(
     queries.run()
     write(sim, "S0", rounds=3, every=0)
     sim.trim("S0", before=5)
-    query = queries.start()
-    with pytest.raises(StreamingQueryException) as raised:
-        query.awaitTermination(60)
-    told = str(raised.value)
+    queries.start()
+    told = queries.error() or ""
     assert f"records of shard {sim.shard_id('S0')} after record {sim.history[2].sequence_number} may be lost" in told
     assert "failOnDataLoss=false" in told
     queries.run(failOnDataLoss="false")

@@ -135,7 +135,7 @@ def until_raises(
     return records, None
 
 
-def soon(holds: Callable[[], bool], seconds: float = 10) -> None:
+def soon(holds: Callable[[], bool], seconds: float = 60) -> None:
     """It comes to hold before long, by the real clock: what depends on threads."""
     until = time.monotonic() + seconds
     while not holds():

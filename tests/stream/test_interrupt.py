@@ -53,11 +53,11 @@ def seconds_to_end(sim: Simulator, loop: str, hanging: str) -> float:
         text=True,
     )
     try:
-        soon(lambda: fault.served >= 1, seconds=30)
+        soon(lambda: fault.served >= 1, seconds=60)
         time.sleep(0.1)
         reader.send_signal(signal.SIGINT)
         began = time.monotonic()
-        told, errors = reader.communicate(timeout=10)
+        told, errors = reader.communicate(timeout=60)
         took = time.monotonic() - began
     finally:
         reader.kill()

@@ -308,7 +308,32 @@ def test_a_listing_whose_token_expires_begins_anew(sim: Simulator, orders: Kines
     assert_came(drain(open_stream(), sim.clock), in_order(orders))
 
 
+def test_a_long_listing_does_not_wait_between_its_pages(sim: Simulator, orders: KinesisHandle, open_stream: Open):
+    orders.reshard(256)
+    sim.knobs.shards_per_page = 1  # of DynamoDB's; Kinesis' are ten times as large
+    orders.put_by_key("a")
+    began = sim.clock.monotonic()
+    assert open_stream().to_arrow(until="caught_up").num_rows == 1
+    assert sim.calls.total("ListShards") > 100
+    assert sim.clock.monotonic() - began < 5
+
+
 # -- positions
+
+
+def test_where_reading_starts_does_not_change_order_keys(sim: Simulator, orders: KinesisHandle, open_stream: Open):
+    """Ranks follow from ancestors: so none that is still held may be left out of a listing (decision 12)."""
+    write(sim, orders, "S0", "S1")
+    orders.split("S0", "S2", "S3")
+    sim.clock.advance(hours=3)
+    orders.merge("S3", "S1", "S4")
+    sim.clock.advance(hours=3)
+    now, late = open_stream("latest"), open_stream()
+    write(sim, orders, "S2", "S4")
+    came = drain(now, sim.clock)
+    keys = [record.order_key for record in came]
+    assert len(keys) == 8
+    assert keys == [record.order_key for record in drain(late, sim.clock)][-len(keys) :]
 
 
 def test_latest_sees_what_is_written_afterwards(sim: Simulator, orders: KinesisHandle, open_stream: Open):

@@ -9,6 +9,7 @@ from decimal import Decimal
 import arrow
 import pytest
 
+from streamiter.record import Change, ChangeRecord, Envelope
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import drain, take
@@ -150,3 +151,12 @@ def test_order_keys_sort_as_records_come_out(sim: Simulator, open_stream: Open):
     keys = [record.order_key for record in drain(open_stream(), sim.clock)]
     assert keys == sorted(set(keys))
     assert len(keys) == 13
+
+
+def test_records_of_a_page_created_at_one_moment_hold_one_number_for_it():
+    moments = [1_768_478_400.0, 1_768_478_400.0, None, 1_768_478_401.25]
+    page = [Envelope(Change(str(number), moment)) for number, moment in enumerate(moments)]
+    records = ChangeRecord.all_of("S1", page)
+    assert [record.created_us for record in records] == [moment and round(moment * 1e6) for moment in moments]
+    assert records[0].created_us is records[1].created_us
+    assert [(record.shard_id, record.sequence_number) for record in records] == [("S1", str(n)) for n in range(4)]

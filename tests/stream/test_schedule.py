@@ -50,3 +50,18 @@ def test_a_pause_that_is_longer_than_the_rest_stays():
     assert schedule.next_us == 250_000
     schedule.postpone("S1", 3 * SECOND)
     assert schedule.next_us == 3 * SECOND
+
+
+def test_catching_up_is_known_of_whichever_lane_is_behind():
+    schedule = Schedule(250_000, SECOND)
+    one, other = lane("S1"), lane("S2")
+    lanes = {"S1": one, "S2": other}
+    assert not schedule.is_catching_up({}) and schedule.is_catching_up(lanes)
+    one.push([], SERVICE, ended=True)
+    assert schedule.is_catching_up(lanes)  # the other one
+    other.push([], SERVICE, caught_up=True)
+    assert not schedule.is_catching_up(lanes)
+    other.reopen()
+    assert schedule.is_catching_up(lanes)
+    del lanes["S2"]
+    assert not schedule.is_catching_up(lanes)

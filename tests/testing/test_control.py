@@ -21,7 +21,7 @@ def sim():
 
 
 def ask(sim: Simulator, operation: str, **body: Any) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection(sim.endpoint_url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(sim.endpoint_url.removeprefix("http://"), timeout=60)
     connection.request("POST", "/", json.dumps(body), {"X-Amz-Target": f"Simulator.{operation}"})
     answer = connection.getresponse()
     try:

@@ -155,7 +155,12 @@ def test_filters_of_a_listing(sim: Simulator, client: Any, orders: KinesisHandle
     orders.merge("S3", "S1", "S4")
 
     def listed(**filter: Any) -> set[str]:
-        rows = client.list_shards(StreamName="orders", ShardFilter=filter)["Shards"]
+        """In pages of one shard each: the token carries the filter."""
+        page = client.list_shards(StreamName="orders", ShardFilter=filter, MaxResults=1)
+        rows = page["Shards"]
+        while "NextToken" in page:
+            page = client.list_shards(NextToken=page["NextToken"], MaxResults=1)
+            rows += page["Shards"]
         return {orders.shard(row["ShardId"]).name for row in rows}
 
     assert listed(Type="AT_LATEST") == {"S2", "S4"}

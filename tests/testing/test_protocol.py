@@ -33,7 +33,7 @@ class Answer:
 
 
 def ask(sim: Simulator, operation: str, body: Any = None, target: str = "DynamoDBStreams_20120810.") -> Answer:
-    connection = http.client.HTTPConnection(sim.endpoint_url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(sim.endpoint_url.removeprefix("http://"), timeout=60)
     text = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
     connection.request("POST", "/", text, {"X-Amz-Target": target + operation})
     try:
@@ -132,7 +132,7 @@ def test_members_that_nobody_knows_are_let_pass(sim):
 
 def talk(sim: Simulator, *parts: bytes) -> bytes:
     """Sends raw bytes, and gives all that comes back until the connection ends."""
-    with socket.create_connection(("127.0.0.1", int(sim.endpoint_url.rpartition(":")[2])), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", int(sim.endpoint_url.rpartition(":")[2])), timeout=60) as connection:
         for part in parts:
             connection.sendall(part)
         connection.shutdown(socket.SHUT_WR)

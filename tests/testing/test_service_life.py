@@ -54,7 +54,7 @@ def test_close_ends_calls_that_hang_or_take_long():
         callers[0].join(0.01)
     sim.close()
     for caller in callers:
-        caller.join(10)
+        caller.join(60)
         assert not caller.is_alive()
     assert not simulator_threads()
 

@@ -144,12 +144,14 @@ class KinesisApi:
             token = ListToken.decode(asked["NextToken"])
             if now_us - token.issued_us >= TOKEN_LIFE_US:
                 raise Refusal("ExpiredNextTokenException", "The NextToken has expired.")
-            asked, after = {"StreamName": token.stream}, token.after
+            asked, after = {"StreamName": token.stream, "ShardFilter": token.filter}, token.after
         stream = self.service.active(asked.get("StreamName"), asked.get("StreamARN"), now_us)
-        shards = _filtered(stream, asked.get("ShardFilter"), now_us)
+        shard_filter = asked.get("ShardFilter")
+        shards = _filtered(stream, shard_filter, now_us)
         rows, following = self._rows(stream, shards, after, asked.get("MaxResults") or MAX_SHARDS, now_us)
-        more = {} if following is None else {"NextToken": ListToken(stream.name, following, now_us).encode()}
-        return {"Shards": rows, **more}
+        if following is None:
+            return {"Shards": rows}
+        return {"Shards": rows, "NextToken": ListToken(stream.name, following, now_us, shard_filter).encode()}
 
     def _rows(
         self, stream: KinesisTruth, shards: list[KinesisShard], after: str | None, limit: int, now_us: int

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from types import EllipsisType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from streamiter.clock import microseconds
+from streamiter.testing.handle import StreamHandle
 from streamiter.testing.kinesis.aggregate import pack
 from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
-from streamiter.testing.listing import Bounds, Mood
-from streamiter.testing.pages import PageScript
 
 if TYPE_CHECKING:
     from streamiter.testing.reception import Reception
 
 
-class KinesisHandle:
+class KinesisHandle(StreamHandle):
     """One stream of a simulator. Shards go by the names given in `shape`."""
 
     def __init__(self, reception: Reception, truth: KinesisTruth) -> None:
-        self._reception = reception
+        super().__init__(reception)
         self._truth = truth
 
     @property
@@ -86,22 +85,11 @@ class KinesisHandle:
         with self._reception.lock:
             self._truth.reshard(count, self._reception.now_us)
 
-    def close_shard(self, shard: str) -> None:
-        """Closes a shard without a child."""
-        with self._reception.lock:
-            self._truth.shard(shard).close(self._reception.now_us)
-
     def trim(self, shard: str, before: int | None = None) -> None:
         """Trims a shard before a record (its place, counted from 0), or all of it."""
         with self._reception.lock:
             truth = self._truth.shard(shard)
             truth.trim(truth.end if before is None else before)
-
-    def remove(self, shard: str, *, listed: bool = False) -> None:
-        """The service forgets a shard; with `listed`, listings show it all the same."""
-        with self._reception.lock:
-            truth = self._truth.shard(shard)
-            truth.is_gone, truth.is_listed = True, listed
 
     def delete(self) -> None:
         """The stream is deleted, with all that it held."""
@@ -132,37 +120,8 @@ class KinesisHandle:
         with self._reception.lock:
             return self.put(self._truth.owner(key, None).name, payload, key=key)
 
-    # -- pages and listings
+    # -- inside
 
-    def pages(self, shard: str, script: Sequence[int], *, repeat: bool = False) -> None:
-        """Cuts a shard's pages: `[0, 0, 3]` is two empty ones, then one of three records; then as it comes, or again."""
-        self._truth.shard(shard).pages = PageScript(script, repeat=repeat)
-
-    def empty_pages(self, shard: str, *counts: int) -> None:
-        """How many empty pages come before the first record of a shard, before the second, ..."""
-        self._truth.shard(shard).empty_pages = list(counts)
-
-    def hide(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
-        """Listings lack these shards: for so many passes, calls or seconds, after so many more passes; or until `show`."""
-        self._cast("hidden", shards, bounds)
-
-    def list_open(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
-        """Listings show these closed shards as open still."""
-        self._cast("open", shards, bounds)
-
-    def list_twice(self, *shards: str, **bounds: Unpack[Bounds]) -> None:
-        """Listings show these shards twice."""
-        self._cast("twice", shards, bounds)
-
-    def list_nothing(self, **bounds: Unpack[Bounds]) -> None:
-        """Listings are empty."""
-        self._cast("nothing", (), bounds)
-
-    def show(self) -> None:
-        """Listings tell the truth again."""
-        self._truth.listing.clear()
-
-    def _cast(self, mood: Mood, shards: Sequence[str], bounds: Bounds) -> None:
-        with self._reception.lock:
-            ids = frozenset(map(self._truth.shard_id, shards))
-            self._truth.listing.cast(mood, ids, self._reception.now_us, bounds)
+    @property
+    def _stream(self) -> KinesisTruth:
+        return self._truth

@@ -37,6 +37,7 @@ class ListToken(msgspec.Struct, frozen=True, array_like=True):
     stream: str
     after: str
     issued_us: int
+    filter: dict[str, str | float] | None = None  # the first page's: the next ones are asked for with the token alone
 
     def encode(self) -> str:
         """The text of it."""

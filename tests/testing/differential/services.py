@@ -40,7 +40,7 @@ class Service(NamedTuple):
 def connect(name: str, url: str, *, patience: float = 5) -> Service:
     """Clients that check nothing themselves, so that mistakes arrive."""
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
-    config = Config(retries={"max_attempts": 0}, parameter_validation=False, proxies={}, read_timeout=30)
+    config = Config(retries={"max_attempts": 0}, parameter_validation=False, proxies={}, read_timeout=60)
     made = [session.client(kind, endpoint_url=url, config=config) for kind in ("dynamodb", "dynamodbstreams")]
     return Service(name, made[0], made[1], patience)
 
@@ -90,7 +90,7 @@ def _running(command: Sequence[str], environment: dict[str, str], folder: Path, 
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(10)
+            process.wait(60)
         process.kill()
         process.wait()
 
