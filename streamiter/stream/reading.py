@@ -27,13 +27,13 @@ from streamiter.stream.floors import Floors
 from streamiter.stream.frontier import Frontier
 from streamiter.stream.gaps import Gaps
 from streamiter.stream.handover import Handed, Handover
-from streamiter.stream.leaves import overdue_leaves
 from streamiter.stream.mark import Mark
 from streamiter.stream.opening import Opening
 from streamiter.stream.probes import Probes
 from streamiter.stream.retention import Retention
 from streamiter.stream.schedule import Schedule
 from streamiter.stream.start import Start
+from streamiter.stream.succession import Succession
 from streamiter.token import Token, TokenLane, high_key
 
 
@@ -71,6 +71,9 @@ class Reading:
             leaves_to_others=hands_over,
         )
         self._ghosts = self._floors.ghosts
+        self._succession = Succession(
+            *(self.lineage, self.lanes, self.merge, self.discovery, self._gaps, self._retention)
+        )
         self._opening = Opening(
             *(token, self.lineage, self._frontier, self._floors, self.discovery, self._retention),
             handover=self._handover,
@@ -94,15 +97,9 @@ class Reading:
         doubtful = self._frontier.doubtful
         self.discovery.heard(ticket, listed, news, doubtful, now_us, agreeing_us=self._agreeing_us)
         self._open_all(now_us)
-        fruitful, childless = self.discovery.settle(
-            ticket, lambda parent: any(child in listed for child in self.lineage.children(parent)), now_us
-        )
-        for shard_id in childless:
-            self.lanes[shard_id].childless = True
-        for shard_id in (*fruitful, *childless):
-            self.merge.release(shard_id)
+        childless = self._succession.settle(ticket, listed, now_us)
         self._pass_handed(now_us)
-        self._watch_leaves(service_us, childless, now_us, is_final=is_final)
+        self._succession.watch(service_us, childless, now_us, is_final=is_final)
         self._forget(listed, now_us)
 
     def _agreeing_us(self, shard_id: str) -> int:
@@ -500,28 +497,12 @@ class Reading:
         lane.is_gone = True
         self._pass_over(lane, now_us)
 
-    def _watch_leaves(self, service_us: int, childless: Sequence[str], now_us: int, *, is_final: bool) -> None:
-        """Finds shards whose children came and went while nobody looked; `childless`: those just found to have none.
-
-        One listing may lack a child: so it is looked for once more.
-        """
-        looked = (self.lanes.values(), self.lineage, self.discovery, self._retention)
-        for lane in overdue_leaves(*looked, service_us, is_final=is_final):
-            self.merge.release(lane.shard_id)
-            self.merge.open(lane)  # it holds the others, again if it was let go
-            if lane.shard_id in childless:
-                self._gaps.stand(lane, gaps.CHILDREN_MISSED)
-            else:
-                self.discovery.ended(lane.shard_id, now_us)
-
     def _forget(self, listed: set[str], now_us: int) -> None:
         """Lets go of shards that are read and that the service lists no more, so that memory follows what is listed."""
         for shard_id in self.discovery.forgotten(list(self.lineage), listed, now_us):
             children = self.lineage.children(shard_id)
             lane = self.lanes.get(shard_id)
-            is_read = shard_id in self._frontier.read or (
-                lane is not None and lane.is_drained and lane.gap is None and not self.discovery.is_waiting(shard_id)
-            )
+            is_read = shard_id in self._frontier.read or (lane is not None and self._succession.is_over(lane))
             if is_read and all(child in self.lanes or child in self._frontier.read for child in children):
                 self.lanes.pop(shard_id, None)
                 self._ghosts.forget(shard_id)
