@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -27,6 +28,9 @@ COMMANDS = {
     "demo": "See it at work, without an AWS account.",
     "completion": "Set up completion in bash, zsh or fish.",
 }
+
+
+CLICKS_LEAST_CELLS = 52  # narrower than this click makes no help by itself
 
 
 class Commands(click.Group):
@@ -58,6 +62,9 @@ class Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        width = shutil.get_terminal_size().columns
+        if width < CLICKS_LEAST_CELLS:
+            extra.setdefault("terminal_width", max(30, width - 1))
         try:
             return super().make_context(info_name, args, parent, **extra)
         except BrokenPipeError as stop:  # --help and --version print here
