@@ -12,7 +12,7 @@ import click
 
 from streamiter.cli import ending
 from streamiter.cli.command import debug_option
-from streamiter.cli.loading import loading
+from streamiter.cli.loading import Loading
 from streamiter.cli.setting import Setting
 
 # A command's file has a click command by the name `command`. Here stands what the list of commands says, so that it
@@ -42,7 +42,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        with loading():
+        with Loading():
             command = import_module(f"streamiter.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
