@@ -59,5 +59,16 @@ def in_our_words(error: StreamiterError) -> str:
     return text
 
 
+def in_plain_words(text: str) -> str:
+    """What click says of a number, as a person would."""
+    text = re.sub(r"is not a valid (integer|float)( range)?\b", lambda kind: f"is no {_NUMBERS[kind[1]]}", text)
+    text = re.sub(r"(\S+) is not in the range x>=(\S+)\.", r"\1 is not in the range: \2 or more", text)
+    text = re.sub(r"(\S+) is not in the range x>(\S+)\.", r"\1 is not in the range: more than \2", text)
+    return re.sub(r"(\S+) is not in the range (\S+?)<=x<=(\S+)\.", r"\1 is not in the range: \2 to \3", text)
+
+
+_NUMBERS = {"integer": "whole number", "float": "number"}
+
+
 def _made(found: re.Match[str]) -> str:
     return f"{found[1]} (made {datetime.fromtimestamp(int(found[2]), UTC):%Y-%m-%d %H:%M:%S} UTC)"
