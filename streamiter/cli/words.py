@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from streamiter.errors import InvalidToken, RecordsExpired, StreamiterError, TransientError
+from streamiter.errors import RecordsExpired, StreamiterError, TransientError
 
 # What the library's messages say to who calls it, and what the same is for who types a command.
 _OPTIONS = {
@@ -16,6 +16,7 @@ _OPTIONS = {
     "pass region=, or set AWS_DEFAULT_REGION": "name one: --region NAME, or set AWS_DEFAULT_REGION",
     "(AWS_PROFILE, AWS_ACCESS_KEY_ID, a role), or pass session=": "(--profile, AWS_ACCESS_KEY_ID, a role)",
     "nothing is lost, calling next() again goes on trying": "nothing is lost; run it again to go on",
+    "name that stream, or another token": "name that stream, or another token file",
     "then start the new one at 'trim_horizon'": "then start the new one without this token file",
     "an endpoint_url": "an endpoint URL",
     "; was it saved as JSON? json.loads gives the dict": "",
@@ -52,8 +53,6 @@ def in_our_words(error: StreamiterError) -> str:
         )
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
-    if isinstance(error, InvalidToken) and not error.hint:  # whole, but of another stream
-        text += "; name that stream, or another token file"
     if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
         text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
     return text
