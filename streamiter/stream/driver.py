@@ -9,48 +9,33 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.errors import (
     IteratorExpired,
     PositionTrimmed,
     ShardGone,
-    SourceError,
     StreamiterError,
     TimeUnsupported,
     TransientError,
 )
 from streamiter.position import Position
 from streamiter.shard import Shard
-from streamiter.source.base import Page, ShardPage, Source
-from streamiter.source.cursor import Cursor, open_cursor
+from streamiter.source.base import Page, Source
+from streamiter.source.cursor import Cursor
+from streamiter.stream.budget import Budget
 from streamiter.stream.callers import Answer, Callers
-from streamiter.stream.faults import LISTING, Faults
+from streamiter.stream.faults import Faults
+from streamiter.stream.fetches import Asked, Fetched, fetch
 from streamiter.stream.listener import Listener
-from streamiter.stream.lister import Lister, Listing, Outcome
+from streamiter.stream.lister import Listing
+from streamiter.stream.listings import Listings
 from streamiter.stream.reading import Reading
 
 logger = logging.getLogger("streamiter.stream")
 
-GUESSED_RECORD_BYTES = 2048.0  # until the first page tells
 WAIT_SECONDS = 0.1  # how long to wait for answers before looking whether another lane has fallen due
-
-
-class _Asked(NamedTuple):
-    """A call under way for a shard."""
-
-    shard_id: str
-    reading: Reading
-    estimate_bytes: float
-    serial: int
-
-
-class _Fetched(NamedTuple):
-    cursor: Cursor | None
-    page: Page | None
-    error: Exception | None
-    calls: tuple[str, ...]
 
 
 class Driver:
@@ -70,25 +55,28 @@ class Driver:
         self.reading = reading
         self.calls: Counter[str] = Counter()
         self.pages = 0
-        self.is_final = False  # the stream is disabled
         self._source = source
         self._clock = clock
         self.faults = Faults(listener, microseconds(patience))
         self._concurrency = concurrency
         self._callers = Callers(concurrency)
-        self._prefetch_bytes = prefetch_bytes
+        self._budget = Budget(prefetch_bytes)
         self._cursors: dict[str, Cursor] = {}
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, Asked] = {}
         self._fatal: BaseException | None = None
         self._told_serial = 0  # what was asked up to here, when a refusal was last raised
         self._is_closed = False
-        self._lister = Lister(source.listings_per_second)
-        self._record_bytes = GUESSED_RECORD_BYTES
+        self._listings = Listings(source, clock, self.faults, self.calls)
 
     @property
     def now_us(self) -> int:
         """The caller's monotonic clock."""
         return microseconds(self._clock.monotonic())
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the stream is disabled: no shard will follow any more."""
+        return self._listings.is_final
 
     def restart(self, reading: Reading) -> None:
         """Goes on with another reading: calls under way for the old one are left to end by themselves."""
@@ -101,7 +89,7 @@ class Driver:
         self.faults.clear()
         self._fatal = None
         self._told_serial = 0
-        self._lister.clear()
+        self._listings.clear()
 
     def close(self) -> None:
         """Ends the threads and lets go of the source. May come from another thread."""
@@ -140,7 +128,7 @@ class Driver:
     @property
     def is_asking(self) -> bool:
         """Whether a call for the present reading is under way."""
-        return not self._is_closed and (bool(self._asked) or self._lister.is_asked)
+        return not self._is_closed and (bool(self._asked) or self._listings.is_asked)
 
     def raise_fault(self) -> None:
         """Raises what must not be waited out any longer: a final refusal, or a fault that outlasted the patience."""
@@ -157,7 +145,7 @@ class Driver:
         dues = [now_us + SECOND_US]
         if self.reading.schedule.next_us is not None:
             dues.append(self.reading.schedule.next_us)
-        listing_us = self._listing_due_us()
+        listing_us = self._listings.due_us(self.reading)
         if listing_us is not None:
             dues.append(listing_us)
         return min(dues)
@@ -173,7 +161,7 @@ class Driver:
             for shard_id, cursor in self._cursors.items()
             if shard_id not in self._asked and cursor.is_near_expiry(now_us, self._source.iterator_us)
         ]
-        budget = self._budget()
+        budget = self._left_bytes()
         for shard_id in near:
             if budget > 0:  # else it opens anew at its place, when there is room for its records
                 budget -= self._ask_lane(shard_id)
@@ -186,8 +174,8 @@ class Driver:
 
     def _ask(self) -> None:
         now_us = self.now_us
-        self._ask_listing(now_us)
-        room, budget = self._callers.room, self._budget()
+        self._listings.ask(self.reading, self._callers, now_us)
+        room, budget = self._callers.room, self._left_bytes()
         merge = self.reading.merge
         is_held = merge.peek() is None
         if room <= 0 or (budget <= 0 and not is_held):
@@ -197,7 +185,7 @@ class Driver:
         least = merge.least_bound if is_held else None
         for shard_id in self.reading.wishes(now_us, room):
             is_needed = (least is not None and least[1] == shard_id) or not self.reading.holds_records(shard_id)
-            if is_needed or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share):
+            if is_needed or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share_bytes):
                 budget -= self._ask_lane(shard_id)
 
     def _ask_lane(self, shard_id: str) -> float:
@@ -208,55 +196,54 @@ class Driver:
             position = self.reading.opening(shard_id)
             if position is None:
                 return 0.0
-        limit = max(1, min(self._source.page_limit, int(self._share / self._record_bytes)))
-        if self.reading.is_probe(shard_id):
-            limit = 1
+        limit = 1
+        if not self.reading.is_probe(shard_id):
+            limit = self._budget.limit(self._share_bytes, self._source.page_limit)
         if position is not None:
             logger.debug("shard %s: opened at %s", shard_id, position)
         self.reading.asked(shard_id)
-        asked = _Asked(shard_id, self.reading, limit * self._record_bytes, self.reading.schedule.serial)
+        asked = Asked(shard_id, self.reading, self._budget.estimate_bytes(limit), self.reading.schedule.serial)
         self._asked[shard_id] = asked
-        self._callers.submit(asked, partial(_fetch, self._source, shard_id, cursor, position, limit, self.now_us))
+        self._callers.submit(asked, partial(fetch, self._source, shard_id, cursor, position, limit, self.now_us))
         return asked.estimate_bytes
 
     @property
-    def _share(self) -> float:
-        """How many bytes each lane may hold, so that all together stay within the budget."""
-        return self._prefetch_bytes / max(1, len(self.reading.schedule) + len(self._asked))
+    def _share_bytes(self) -> float:
+        """How many bytes each lane may hold."""
+        return self._budget.share_bytes(len(self.reading.schedule) + len(self._asked))
 
-    def _budget(self) -> float:
+    def _left_bytes(self) -> float:
         """How many bytes more may be fetched ahead."""
         under_way = sum(asked.estimate_bytes for asked in self._asked.values())
-        return self._prefetch_bytes - self.reading.waiting_bytes - under_way
+        return self._budget.left_bytes(self.reading.waiting_bytes, under_way)
 
     # -- answers
 
     def _take(self, answer: Answer) -> None:
         job = answer.job
         if isinstance(job, Listing):
-            if job is self._lister.listing:
-                self._take_shard_page(answer)
+            refusal = self._listings.take(answer, self.reading)
+            self._fatal = self._fatal or refusal
             return
-        if not isinstance(job, _Asked) or job.reading is not self.reading:
+        if not isinstance(job, Asked) or job.reading is not self.reading:
             return  # of before a move_to, or of a call that was given up
         del self._asked[job.shard_id]
         if answer.error is not None:
             self._take_error(job, answer.error)
             return
-        fetched: _Fetched = answer.result
+        fetched: Fetched = answer.result
         self.calls.update(fetched.calls)
         if fetched.cursor is not None:
             self._cursors[job.shard_id] = fetched.cursor
         if fetched.error is not None:
             self._take_error(job, fetched.error)
         elif fetched.page is not None:
-            self._take_page(job.shard_id, fetched.page, opened="open_iterator" in fetched.calls)
+            self._take_page(job.shard_id, fetched.page, opened=fetched.is_opened)
 
     def _take_page(self, shard_id: str, page: Page, *, opened: bool) -> None:
         self.pages += 1
         self.faults.recover(shard_id, self.now_us)
-        if page.records:
-            self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) / 8
+        self._budget.learn(page)
         ended = page.next is None
         fetched = len(page.records)
         page = self._cursors[shard_id].take(page, self.now_us)
@@ -280,7 +267,7 @@ class Driver:
         if not goes_on:
             self._cursors.pop(shard_id, None)
 
-    def _take_error(self, asked: _Asked, error: BaseException) -> None:
+    def _take_error(self, asked: Asked, error: BaseException) -> None:
         now_us = self.now_us
         shard_id = asked.shard_id
         if isinstance(error, IteratorExpired):
@@ -311,83 +298,9 @@ class Driver:
 
     # -- listing
 
-    def _listing_due_us(self) -> int | None:
-        return self._lister.due_us(self.reading.listing_due_us)
-
-    def _ask_listing(self, now_us: int) -> None:
-        due_us = self._listing_due_us()
-        if due_us is None or due_us > now_us or self._callers.room <= 0:
-            return
-        lister = self._lister
-        if lister.listing is None:
-            lister.listing = Listing(self.reading.discovery.begin(now_us))
-        lister.is_asked = True
-        lister.count(now_us)
-        self._callers.submit(lister.listing, partial(self._source.list_shards, lister.listing.next))
-
-    def _take_shard_page(self, answer: Answer) -> None:
-        self._lister.is_asked = False
-        self.calls["list_shards"] += 1
-        if answer.error is not None:
-            self._break_listing()
-            self._lister.again_us = self.faults.note(LISTING, answer.error, self.now_us)
-            if not isinstance(answer.error, TransientError):
-                self._fatal = self._fatal or answer.error
-            return
-        self.faults.recover(LISTING, self.now_us)
-        page: ShardPage = answer.result
-        outcome = self._lister.take(page)
-        if outcome is Outcome.BROKEN:
-            self._break_listing()
-        elif outcome is Outcome.WHOLE:
-            self._end_listing(page)
-
-    def _end_listing(self, page: ShardPage) -> None:
-        listing = self._lister.end()
-        self.is_final = page.is_final
-        logger.debug("listed %d shards", len(listing.rows))
-        self.reading.retain(self._source.retention_us)
-        service_us = self._service_us(page.service_us)
-        self.reading.listed(listing.ticket, listing.rows, service_us, self.now_us, is_final=page.is_final)
-
-    def _break_listing(self) -> None:
-        """It cannot be completed; what it told is true."""
-        self.reading.see(self._lister.end().rows)
-        self.reading.discovery.fail()
-
     def list_now(self) -> tuple[list[Shard], int]:
-        """Lists the shards at once and waits for it, with the patience that all else has: rows, and when it began."""
-        since_us = self.now_us
-        while True:
-            try:
-                return self._list_whole()
-            except TransientError as error:
-                again_us = self.faults.note(LISTING, error, self.now_us)
-                if self.now_us - since_us >= self.faults.patience_us:
-                    self.faults.forget(LISTING)
-                    raise
-                self._clock.sleep((again_us - self.now_us) / SECOND_US)
-
-    def _list_whole(self) -> tuple[list[Shard], int]:
-        rows: list[Shard] = []
-        cursors: set[str | None] = set()
-        following: str | None = None
-        began_us: int | None = None
-        while following not in cursors:
-            cursors.add(following)
-            self._clock.sleep(max(0, self._lister.free_us - self.now_us) / SECOND_US)
-            self._lister.count(self.now_us)
-            page: ShardPage = self._call(partial(self._source.list_shards, following))
-            self.calls["list_shards"] += 1
-            rows += page.shards
-            began_us = began_us or self._service_us(page.service_us)
-            self.is_final = page.is_final
-            if page.next is None:
-                break
-            following = page.next
-        self.faults.recover(LISTING, self.now_us)
-        assert began_us is not None
-        return rows, began_us
+        """Lists the shards at once and waits for it: rows, and when it began."""
+        return self._listings.list_now(self._call)
 
     def _call(self, call: Callable[[], Any]) -> Any:
         """Makes one call and waits for it; other answers are taken in meanwhile."""
@@ -403,19 +316,3 @@ class Driver:
                     raise answer.error
                 else:
                     return answer.result
-
-
-def _fetch(
-    source: Source, shard_id: str, cursor: Cursor | None, position: Position | None, limit: int, now_us: int
-) -> _Fetched:
-    """Opens the shard if it has no iterator, and fetches its next page. Runs on a caller's thread."""
-    calls: tuple[str, ...] = ()
-    try:
-        if cursor is None:
-            assert position is not None
-            calls = ("open_iterator",)
-            cursor = open_cursor(source, shard_id, position, now_us)
-        calls += ("fetch",)
-        return _Fetched(cursor, source.fetch(cursor.iterator, limit + cursor.to_skip), None, calls)
-    except SourceError as error:
-        return _Fetched(cursor, None, error, calls)

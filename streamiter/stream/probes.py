@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from streamiter.clock import SECOND_US
+from streamiter.clock import SECOND_US, floor_second
 from streamiter.lineage import Lineage
 from streamiter.merge import NEVER, Lane
-from streamiter.position import Horizon
+from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.stream.schedule import Schedule
 
@@ -36,6 +36,7 @@ class Probes:
         self._lanes: dict[str, Lane] = {}
         self._parents: dict[str, set[str]] = {}
         self._judged: set[str] = set()
+        self._refuses_time = False
 
     def __contains__(self, shard_id: object) -> bool:
         return shard_id in self._lanes
@@ -44,7 +45,23 @@ class Probes:
         """The lane of a probe."""
         return self._lanes.get(shard_id)
 
-    def begin(self, lane: Lane, unread: Collection[str]) -> bool:
+    def refuse_time(self) -> None:
+        """The service cannot open shards at a time: they are read from their horizon, and what is older is left out."""
+        self._refuses_time = True
+
+    def position(self, lane: Lane, unread: Collection[str], service_us: int | None) -> Position | None:
+        """Where the lane is to be opened, as the service can do it; None where it waits for a probe."""
+        position = lane.fetch_position
+        if not isinstance(position, AtTime):
+            return position
+        if self._refuses_time:
+            return None if self._begin(lane, unread) else Horizon(position.opened_us)
+        if service_us is not None and position.time_us > service_us:
+            # The service refuses a time in the future; what is older than the lane's start is left out anyway.
+            return AtTime(floor_second(service_us), position.opened_us)
+        return position
+
+    def _begin(self, lane: Lane, unread: Collection[str]) -> bool:
         """Whether a child's first record is being looked at, and the lane waits for it."""
         children = self._lineage.children(lane.shard_id)
         if not (lane.closed and children) or lane.skip_before_us is None or lane.last_us is not None:

@@ -17,21 +17,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 
-import msgspec
-
-from streamiter.clock import floor_second
 from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
 from streamiter.shard import Shard, hinted_us
-from streamiter.stream import resume
-from streamiter.stream.ghosts import Ghosts
+from streamiter.stream import gaps, resume
+from streamiter.stream.floors import Floors
+from streamiter.stream.frontier import Frontier
+from streamiter.stream.gaps import Gaps
 from streamiter.stream.handover import Handed, Handover
-from streamiter.stream.mark import AHEAD_US, Mark
+from streamiter.stream.mark import Mark
+from streamiter.stream.opening import Opening
 from streamiter.stream.probes import Probes
+from streamiter.stream.retention import Retention
 from streamiter.stream.schedule import Schedule
-from streamiter.token import DAY_US, Token, TokenLane, high_key
+from streamiter.stream.start import Start
+from streamiter.stream.succession import Succession
+from streamiter.token import Token, TokenLane, high_key
 
 
 class Reading:
@@ -54,28 +57,29 @@ class Reading:
         self.discovery = Discovery((lane.shard for lane in token.lanes if lane.ended is None), every_us=listing_us)
         self.schedule = Schedule(poll_us, lateness_us)
         self.lanes: dict[str, Lane] = {}
-        self.read: set[str] = set()
         self.gone = 0  # listed shards that the service does not hold any more, and of which nothing was read
-        self.gaps = 0  # gaps that were accepted
         self.clock_before = token.clock
-        self.service_us: int | None = None  # the newest service time of any answer
         self._lateness_us = lateness_us
-        # Until everything that the token left unread is opened, no more is taken for held than was held on its day.
-        self._retention_us = min(retention_us, token.retention or DAY_US) if token.lanes else retention_us
-        self._present_us = retention_us
-        self._ghosts = Ghosts(self.lineage, self.schedule)
+        self._start = Start(token.start)
+        self._retention = Retention(token, retention_us)
+        self._frontier = Frontier(self.lineage, self.lanes, token)
         self._probes = Probes(self.lineage, self.schedule)
         self._handover = Handover(self.lineage) if hands_over else None
-        self._refuses_time = False
-        self._gapped: set[str] = set()
-        self._named = frozenset(lane.shard for lane in token.lanes)
-        self._asleep: set[str] = set()  # lanes of the token that may not be read yet
-        self._unread: set[str] = set()
-        self._unsure: set[str] = set()  # of these it is not clear yet what they follow: nothing may come out
-        self._passed: set[str] = set()  # read to their end: what is below them may be opened
-        self._lost: set[str] = (
-            set()
-        )  # finished before the token was taken, with a last order time that it does not know
+        self._gaps = Gaps(self.lineage, self.lanes, self.merge, self.schedule, holds=lateness_us is not None)
+        self._floors = Floors(
+            *(token, self.lineage, self.lanes, self._frontier, self.schedule, self._retention),
+            leaves_to_others=hands_over,
+        )
+        self._ghosts = self._floors.ghosts
+        self._succession = Succession(
+            *(self.lineage, self.lanes, self.merge, self.discovery, self._gaps, self._retention)
+        )
+        self._opening = Opening(
+            *(token, self.lineage, self._frontier, self._floors, self.discovery, self._retention),
+            handover=self._handover,
+            lateness_us=lateness_us,
+            begin=self._begin,
+        )
         self.merge.is_blocked = True
         for entry in token.lanes:
             self._restore(entry, now_us)
@@ -86,48 +90,35 @@ class Reading:
         self, ticket: int, shards: Iterable[Shard], service_us: int, now_us: int, *, is_final: bool = False
     ) -> None:
         """A complete listing, begun when `discovery.begin()` gave the ticket. `is_final`: no shard will follow any more."""
-        self._see_time(service_us)
+        self._retention.see_time(service_us)
         rows = list(shards)
         news = self.see(rows)
         listed = {shard.id for shard in rows}
-        doubtful = [shard_id for shard_id in self._unread if not self._is_connected(shard_id)]
+        doubtful = self._frontier.doubtful
         self.discovery.heard(ticket, listed, news, doubtful, now_us, agreeing_us=self._agreeing_us)
         self._open_all(now_us)
-        fruitful, childless = self.discovery.settle(
-            ticket, lambda parent: any(child in listed for child in self.lineage.children(parent)), now_us
-        )
-        for shard_id in childless:
-            self.lanes[shard_id].childless = True
-        for shard_id in (*fruitful, *childless):
-            self.merge.release(shard_id)
+        childless = self._succession.settle(ticket, listed, now_us)
         self._pass_handed(now_us)
-        self._watch_leaves(service_us, childless, now_us, is_final=is_final)
+        self._succession.watch(service_us, childless, now_us, is_final=is_final)
         self._forget(listed, now_us)
 
     def _agreeing_us(self, shard_id: str) -> int:
         """Over how long listings must agree on a shard that they leave in doubt."""
         assert self.service_us is not None
-        return agreeing_us(hinted_us(shard_id), self.service_us, self._retention_us, is_first=self._base.fresh)
+        return agreeing_us(hinted_us(shard_id), self.service_us, self._retention.held_us, is_first=self._base.fresh)
 
     def see(self, rows: Sequence[Shard]) -> bool:
         """Takes rows in, also of a listing that breaks off: what it told is true. Gives whether any was news."""
         news = False
         for shard in rows:
-            news |= self.lineage.add(shard)
+            news |= self._frontier.see(shard)
             lane = self.lanes.get(shard.id)
-            if lane is None and shard.id not in self.read:
-                self._unread.add(shard.id)
-            elif lane is not None and shard.closed and not lane.closed:
+            if lane is not None and shard.closed and not lane.closed:
                 lane.close()
                 if shard.id in self.merge:
                     self.merge.update(lane)
         if news:
-            # What is above the token's lanes was read before it. A parent that turns up above another lane was not.
-            above = self.lineage.ancestors(*self._named) - self.lanes.keys()
-            self.read |= above
-            self._passed |= above
-            self._unread -= above
-            self._unsure -= above
+            self._frontier.look_up()
         return news
 
     # -- events in: pages
@@ -152,13 +143,13 @@ class Reading:
         `skipped`: so many more records came that had been returned before. `opened`: the shard was opened for this page;
         only now does the service's clock tell whether that hid a gap. `children`: all that follow it, where its end tells.
         """
-        self._see_time(service_us)
+        self._retention.see_time(service_us)
         self.schedule.rest(shard_id, now_us + rest_us)
         if shard_id in self._probes:
             return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
-        if opened and shard_id not in self._ghosts and self._is_stale(lane.fetch_position):
-            self._gap(lane, "its start is older than what the service holds")
+        if opened and shard_id not in self._ghosts and self._retention.is_stale(lane.fetch_position):
+            self._gaps.stand(lane, gaps.TOO_OLD)
             return False
         lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes, skipped=skipped)
         if shard_id in self._ghosts:
@@ -171,7 +162,7 @@ class Reading:
             self._ended(lane, now_us)
             if children and self.discovery.found(shard_id):
                 self.merge.release(shard_id)
-            if any(child.id in self._unsure for child in children):
+            if any(child.id in self._frontier.unsure for child in children):
                 self.discovery.request()  # the other parent of a merge is not listed yet
             self._pass_handed(now_us)
         return True
@@ -186,18 +177,10 @@ class Reading:
         So it is where that would hide a gap, which then stands, and where another shard may show that it can be passed over.
         """
         lane = self.lane(shard_id)
-        position = lane.fetch_position
-        if shard_id not in self._ghosts and self._is_stale(position):
-            self._gap(lane, "its start is older than what the service holds")
+        if shard_id not in self._ghosts and self._retention.is_stale(lane.fetch_position):
+            self._gaps.stand(lane, gaps.TOO_OLD)
             return None
-        if isinstance(position, AtTime) and self._refuses_time:
-            if self._probes.begin(lane, self._unread):
-                return None
-            return Horizon(position.opened_us)
-        if isinstance(position, AtTime) and self.service_us is not None and position.time_us > self.service_us:
-            # The service refuses a time in the future; what is older than the lane's start is left out anyway.
-            return AtTime(floor_second(self.service_us), position.opened_us)
-        return position
+        return self._probes.position(lane, self._frontier.unread, self.service_us)
 
     def expired(self, shard_id: str, now_us: int) -> None:
         """Its iterator is too old: it opens again where fetching stood."""
@@ -214,7 +197,7 @@ class Reading:
         if shard_id in self._probes:
             return self._judge(shard_id, [], now_us, ended=True)
         position = lane.fetch_position
-        if isinstance(position, Horizon | AtTime) and not self._is_stale(position):
+        if isinstance(position, Horizon | AtTime) and not self._retention.is_stale(position):
             lane.reopen()
             return True  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
         if self._was_idle(lane):
@@ -223,12 +206,12 @@ class Reading:
             lane.resume_at(AtTime(lane.idle_us, self.service_us))
             self.merge.update(lane)
             return True
-        self._gap(lane, "the service has trimmed what comes next")
+        self._gaps.stand(lane, gaps.TRIMMED)
         return False
 
     def _was_idle(self, lane: Lane) -> bool:
         """Whether all up to a tip that is held still was returned, and nothing after it was."""
-        if len(lane) or lane.idle_us is None or self._is_stale(AtTime(lane.idle_us)):
+        if len(lane) or lane.idle_us is None or self._retention.is_stale(AtTime(lane.idle_us)):
             return False
         return lane.emitted_us is None or lane.emitted_us < lane.idle_us
 
@@ -242,7 +225,7 @@ class Reading:
             self._judge(shard_id, [], now_us, ended=True)
         elif lane.last_us is not None or lane.place is not None:
             lane.is_gone = True
-            self._gap(lane, "the service has removed the shard")
+            self._gaps.stand(lane, gaps.REMOVED)
         else:
             self.gone += 1
             self._end_gone(lane, now_us)
@@ -250,31 +233,26 @@ class Reading:
 
     def retain(self, retention_us: int) -> None:
         """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
-        self._present_us = retention_us
-        self._retention_us = min(self._retention_us, retention_us)
+        self._retention.change(retention_us)
 
     # -- gaps
 
     @property
     def gap(self) -> Lane | None:
         """The lane whose gap stands before everything that could come out next; None where records come first."""
-        standing = [lane for shard_id in sorted(self._gapped) if not len(lane := self.lanes[shard_id])]
-        if not standing or self.merge.is_blocked:
-            return None
-        if self._lateness_us is None:
-            return next((lane for lane in standing if self._is_first_below(lane.shard_id)), None)
-        least = self.merge.least_bound
-        if least is None or self.merge.peek() is not None:
-            return None
-        return next((lane for lane in standing if lane.shard_id == least[1]), None)
+        return self._gaps.next
+
+    @property
+    def gaps(self) -> int:
+        """How many gaps were accepted."""
+        return self._gaps.accepted
 
     def skip_gap(self, now_us: int, shard_id: str | None = None) -> None:
         """Accepts the gap that stands, or the one of this shard, which stood: the lane goes on with what is still held."""
-        lane = self.gap if shard_id is None else self.lanes[shard_id] if shard_id in self._gapped else None
+        lane = self.gap if shard_id is None else self.lanes[shard_id] if shard_id in self._gaps else None
         if lane is None:
             return
-        self.gaps += 1
-        self._gapped.discard(lane.shard_id)
+        self._gaps.accept(lane.shard_id)
         if lane.ended:
             lane.gap = None
             lane.ended_us = self.service_us
@@ -286,14 +264,10 @@ class Reading:
             self._end_gone(lane, now_us)
             self._pass_handed(now_us)
             return
-        lane.restart(self._start(lane.emitted_us, self.service_us))
+        lane.restart(self._start.position(lane.emitted_us, self.service_us))
         self.merge.update(lane)
         self._fetch_or_hand(lane, now_us)
         self._pass_handed(now_us)
-
-    def _is_stale(self, position: Position) -> bool:
-        """Whether a lane that opens there now may have lost records that were held when its start was chosen."""
-        return self.service_us is not None and position.is_expired(self.service_us, self._retention_us)
 
     # -- wishes out
 
@@ -363,7 +337,7 @@ class Reading:
     @property
     def is_read_out(self) -> bool:
         """Whether every known shard was returned to its end, and no gap stands there."""
-        is_whole = self.discovery.is_whole and not self._unread and not self._gapped
+        is_whole = self.discovery.is_whole and not self._frontier.unread and not len(self._gaps)
         return is_whole and all(lane.is_drained for lane in self.lanes.values())
 
     @property
@@ -382,14 +356,13 @@ class Reading:
         if mark.goals is None:
             if not self._is_fetched(mark):
                 return False
-            mark.goals = {lane.shard_id: lane.given + len(lane) for lane in self.lanes.values() if len(lane)}
-        lanes = ((self.lanes.get(shard_id), goal) for shard_id, goal in mark.goals.items())
-        return all(lane is None or lane.given >= goal for lane, goal in lanes)
+            mark.aim(self.lanes)
+        return mark.is_met(self.lanes)
 
     def _is_fetched(self, mark: Mark) -> bool:
         """Whether each lane has come to its tip or its end, and the shards were listed, since the mark was set."""
         discovery = self.discovery
-        if self.merge.is_blocked or self._asleep or not discovery.has_heard_since(mark.ticket):
+        if self.merge.is_blocked or self._frontier.asleep or not discovery.has_heard_since(mark.ticket):
             return False
         if mark.service_us is None:
             mark.service_us = self.service_us
@@ -401,21 +374,18 @@ class Reading:
         """Whether all of the lane that was held at the mark was fetched: it came to its tip, or to what is newer."""
         if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
             return True
-        # A shard that is written to all the time may never have an empty page. Creation times may be ahead of the service's
-        # clock by so much; what is further ahead than that tells nothing about how far the lane has come.
-        ahead_us = AHEAD_US + (self._lateness_us or 0)
-        return (
-            lane.newest_us is not None
-            and (mark.service_us or 0) + ahead_us < lane.newest_us <= lane.service_us + ahead_us
-        )
+        return mark.is_before(lane, self._lateness_us or 0)
 
     def token(self) -> Token:
         """The state after the last record returned."""
         self.merge.settle()
         token = resume.take_token(self._base.stream, self._base, self.lanes, self.lineage, self.merge)
-        if self._retention_us < self._present_us and not self._asleep and not any(map(_is_unread, token.lanes)):
-            self._retention_us = self._present_us
-        return msgspec.structs.replace(token, retention=resume.token_retention(self._retention_us))
+        return self._retention.note(token, is_all_open=not self._frontier.asleep)
+
+    @property
+    def service_us(self) -> int | None:
+        """The newest service time of any answer."""
+        return self._retention.service_us
 
     def lane(self, shard_id: str) -> Lane:
         """The lane of a shard that was opened, a ghost's too."""
@@ -430,119 +400,35 @@ class Reading:
         if entry.rank is not None:
             self.lineage.fix_rank(entry.shard, entry.rank)
         if not lane.ended:
-            self._asleep.add(entry.shard)
+            self._opening.sleep(lane)
             return
-        self._passed.add(entry.shard)
+        self._frontier.passed.add(entry.shard)
         if lane.unresolved:
-            self._lost.add(entry.shard)
-        if lane.gap is not None:
-            self._gapped.add(entry.shard)
+            self._floors.lost.add(entry.shard)
+        if entry.gap:
+            self._gaps.stand(lane, gaps.CHILDREN_MISSED)
         elif not lane.childless:
             self.discovery.ended(entry.shard, now_us)
-        if lane.gap is not None or not lane.childless:
+        if entry.gap or not lane.childless:
             self.merge.open(lane)
 
     def _open_all(self, now_us: int) -> None:
         """Opens all that may be opened, and blocks the merge while of any shard it is not clear what it follows."""
-        if self.discovery.is_whole:
-            for shard_id in sorted(self._asleep, key=self.lineage.rank):
-                self._wake(shard_id, now_us)
-            self._open_ready(list(self._unread), now_us)
-        self._block()
-
-    def _open_ready(self, shard_ids: Iterable[str], now_us: int) -> None:
-        for shard_id in shard_ids:
-            if shard_id not in self._unread or not self.lineage.is_ready(shard_id, self._passed):
-                self._unsure.discard(shard_id)  # what it lacked has turned up: it waits below that like any other
-                continue
-            if self._is_clear(shard_id, now_us):
-                self._open(shard_id, now_us)
-            else:
-                self._unsure.add(shard_id)
-
-    def _is_clear(self, shard_id: str, now_us: int) -> bool:
-        """Whether it is known what the shard follows, and from which order time on."""
-        if not self.discovery.is_whole:
-            return False
-        if not self._is_connected(shard_id) and not self.discovery.is_confirmed(shard_id):
-            return False
-        return not self._seek_floor(shard_id, now_us)
-
-    def _wake(self, shard_id: str, now_us: int) -> None:
-        """Opens a lane of the token, once its parents are read to their end and its floor is known."""
-        lane = self.lanes[shard_id]
-        if not self.lineage.is_ready(shard_id, self._passed):
-            return
-        if lane.unresolved and self._seek_floor(shard_id, now_us):
-            self._unsure.add(shard_id)
-            return
-        if lane.latest and self.service_us is not None:
-            lane.restart(AtTime(resume.latest_us(self.service_us, self._lateness_us), self.service_us))
-        is_unresolved = lane.unresolved or any(above.unresolved for above in self._above(shard_id))
-        lane.raise_floor(self._floor(shard_id))
-        lane.unresolved = self._handover is not None and is_unresolved
-        self._asleep.discard(shard_id)
-        self._unsure.discard(shard_id)
-        lane.rank = self.lineage.rank(shard_id)
-        if self.lineage[shard_id].closed:
-            lane.close()
-        self._begin(lane, now_us)
-
-    def _open(self, shard_id: str, now_us: int) -> None:
-        """Opens an unread shard."""
-        self._unread.discard(shard_id)
-        self._unsure.discard(shard_id)
-        shard = self.lineage[shard_id]
-        if self._base.closed_are_read and shard.closed and not self._is_linked(shard_id):
-            self.read.add(shard_id)
-            self._passed.add(shard_id)
-            self._open_ready(self.lineage.children(shard_id), now_us)
-            return
-        floor_us = self._floor(shard_id)
-        ends = [lane.ended_us for lane in self._above(shard_id) if lane.ended_us is not None]
-        lane = Lane(
-            shard_id,
-            self.lineage.rank(shard_id),
-            self._start(floor_us, max(ends, default=self.service_us)),
-            floor_us=floor_us,
-            skip_before_us=self._base.start if floor_us is None else None,
-            closed=shard.closed,
-            lateness_us=self._lateness_us or 0,
-        )
-        self.lanes[shard_id] = lane
-        if self._handover is not None and self._is_lost_above(shard_id):
-            lane.unresolved = True
-            if not self._handover.takes(shard_id):
-                # Whether its oldest records belong to what was asked for, only those know who read its ancestors.
-                lane.start, lane.skip_before_us, lane.idle_us = Horizon(lane.opened_us), None, None
-        self._begin(lane, now_us)
+        self._opening.open_all(now_us)
+        self.merge.is_blocked = self._opening.is_blocked
 
     def _begin(self, lane: Lane, now_us: int) -> None:
+        """A lane is read from now on."""
+        self.lanes[lane.shard_id] = lane
         self.lineage.fix_rank(lane.shard_id, lane.rank)
         self.merge.open(lane)
         self._fetch_or_hand(lane, now_us)
-
-    def _start(self, floor_us: int | None, opened_us: int | None) -> Position:
-        """Where an unread shard starts: the stream's start, or its horizon where an ancestor gave records already."""
-        if self._base.start is None or floor_us is not None:
-            return Horizon(opened_us)
-        return AtTime(self._base.start, opened_us)
-
-    def _is_connected(self, shard_id: str) -> bool:
-        """Whether what is known leaves no room for an unlisted shard between: each parent it names is known."""
-        if not self.lineage.is_whole(shard_id):
-            return False
-        return bool(self.lineage[shard_id].parents) or self._base.fresh
-
-    def _is_linked(self, shard_id: str) -> bool:
-        above = self.lineage.ancestors(shard_id)
-        return not above.isdisjoint(self._named) or not above.isdisjoint(self.lineage.ancestors(*self._named))
 
     # -- seeking without AT_TIMESTAMP
 
     def refuse_time(self, shard_id: str, now_us: int) -> None:
         """The service cannot open shards at a time: they are read from their horizon, and what is older is left out."""
-        self._refuses_time = True
+        self._probes.refuse_time()
         self.schedule.at(shard_id, now_us)
 
     def holds_records(self, shard_id: str) -> bool:
@@ -571,44 +457,6 @@ class Reading:
         self.merge.update(lane)
         self._ended(lane, now_us)
 
-    # -- floors
-
-    def _floor(self, shard_id: str) -> int | None:
-        """The order time that the shard's records never sort before: the last one of its parents."""
-        return max((lane.last_us for lane in self._above(shard_id) if lane.last_us is not None), default=None)
-
-    def _above(self, shard_id: str) -> list[Lane]:
-        """The lanes of its parents, ghosts too."""
-        parents = self.lineage.parents(shard_id)
-        lanes = [found.get(parent) for parent in parents for found in (self.lanes, self._ghosts)]
-        return [lane for lane in lanes if lane is not None]
-
-    def _is_lost_above(self, shard_id: str) -> bool:
-        """Whether somebody else reads, or has read, ancestors whose order times may be above its own."""
-        parents = self.lineage.parents(shard_id)
-        is_lost = not self._base.closed_are_read and not self.read.isdisjoint(parents)
-        return is_lost or any(lane.unresolved for lane in self._above(shard_id))
-
-    def _seek_floor(self, shard_id: str, now_us: int) -> bool:
-        """Has ancestors read anew whose order times a resume has lost; gives whether that is still under way."""
-        if self._base.closed_are_read or self._base.fresh:
-            return False  # Bloop knew no floors; and a first reading has read nothing before.
-        if self._handover is not None:
-            return False  # It is left to who reads the ancestors.
-        read = self.read | self._lost if self._lost else self.read
-        return self._ghosts.seek(shard_id, read, self._make_ghost, now_us)
-
-    def _make_ghost(self, shard_id: str) -> Lane:
-        floor_us = self._floor(shard_id)
-        return Lane(
-            shard_id,
-            self.lineage.rank(shard_id),
-            self._start(floor_us, self.service_us),
-            floor_us=floor_us,
-            skip_before_us=self._base.start if floor_us is None else None,
-            closed=True,
-        )
-
     # -- handing over
 
     def take_handed(self) -> list[Handed]:
@@ -618,15 +466,14 @@ class Reading:
 
     def lost_above(self, shard_id: str) -> list[str]:
         """The ancestors that somebody else reads, or has read: only they know how high their order times go."""
-        lost = self.read | self._lost | (self._handover.shards if self._handover is not None else set())
-        above = self.lineage.ancestors(shard_id) & lost
-        return sorted(above, key=lambda ancestor: self.lineage.rank(ancestor).depth, reverse=True)
+        handed = self._handover.shards if self._handover is not None else set()
+        return self._floors.lost_above(shard_id, handed)
 
     def _fetch_or_hand(self, lane: Lane, now_us: int) -> None:
         if self._handover is None or not self._handover.takes(lane.shard_id):
             self.schedule.at(lane.shard_id, now_us)
-        elif self._is_stale(lane.fetch_position):
-            self._gap(lane, "its start is older than what the service holds")
+        elif self._retention.is_stale(lane.fetch_position):
+            self._gaps.stand(lane, gaps.TOO_OLD)
         else:
             self._handover.add(lane)
 
@@ -641,72 +488,22 @@ class Reading:
         if lane.shard_id in self._ghosts:
             self._open_all(now_us)
             return
-        self._passed.add(lane.shard_id)
+        self._frontier.passed.add(lane.shard_id)
         self.discovery.ended(lane.shard_id, now_us, gone=lane.is_gone)
-        if self._asleep:
-            self._open_all(now_us)
-        else:
-            self._open_ready(self.lineage.children(lane.shard_id), now_us)
-            self._block()
+        self._opening.open_below(lane.shard_id, now_us)
+        self.merge.is_blocked = self._opening.is_blocked
 
     def _end_gone(self, lane: Lane, now_us: int) -> None:
         lane.is_gone = True
         self._pass_over(lane, now_us)
-
-    def _watch_leaves(self, service_us: int, childless: Sequence[str], now_us: int, *, is_final: bool) -> None:
-        """Finds shards whose children came and went while nobody looked; `childless`: those just found to have none.
-
-        An ended shard has a child, unless all is final. One listing may lack it: so it is looked for once more.
-        """
-        for lane in self.lanes.values():
-            if lane.ended_us is None or self.lineage.children(lane.shard_id) or lane.gap is not None:
-                continue
-            if service_us - lane.ended_us <= self._retention_us or is_final:
-                lane.ended_us = max(lane.ended_us, service_us)  # until now no child was listed
-            elif lane.shard_id in childless:
-                self._hold(lane)
-                self._gap(lane, resume.CHILDREN_MISSED)
-            elif not self.discovery.is_waiting(lane.shard_id):
-                self._hold(lane)
-                self.discovery.ended(lane.shard_id, now_us)
-
-    def _hold(self, lane: Lane) -> None:
-        """The lane holds the others, again if it was let go."""
-        self.merge.release(lane.shard_id)
-        self.merge.open(lane)
-
-    def _gap(self, lane: Lane, reason: str) -> None:
-        lane.gap = reason
-        self._gapped.add(lane.shard_id)
-        self.schedule.drop(lane.shard_id)
 
     def _forget(self, listed: set[str], now_us: int) -> None:
         """Lets go of shards that are read and that the service lists no more, so that memory follows what is listed."""
         for shard_id in self.discovery.forgotten(list(self.lineage), listed, now_us):
             children = self.lineage.children(shard_id)
             lane = self.lanes.get(shard_id)
-            is_read = shard_id in self.read or (
-                lane is not None and lane.is_drained and lane.gap is None and not self.discovery.is_waiting(shard_id)
-            )
-            if is_read and all(child in self.lanes or child in self.read for child in children):
+            is_read = shard_id in self._frontier.read or (lane is not None and self._succession.is_over(lane))
+            if is_read and all(child in self.lanes or child in self._frontier.read for child in children):
                 self.lanes.pop(shard_id, None)
-                self.read.discard(shard_id)
-                self._passed.discard(shard_id)
                 self._ghosts.forget(shard_id)
-                self.lineage.remove(shard_id)
-
-    def _block(self) -> None:
-        self.merge.is_blocked = not self.discovery.is_whole or bool(self._unsure)
-
-    def _is_first_below(self, shard_id: str) -> bool:
-        """Whether all its ancestors were returned whole."""
-        return all(self.lanes[above].is_drained for above in self.lineage.ancestors(shard_id) if above in self.lanes)
-
-    def _see_time(self, service_us: int) -> None:
-        if self.service_us is None or service_us > self.service_us:
-            self.service_us = service_us
-
-
-def _is_unread(lane: TokenLane) -> bool:
-    """Whether only the clock tells whether the start of this lane is still held."""
-    return lane.place is None and lane.ended is None
+                self._frontier.forget(shard_id)

@@ -14,8 +14,6 @@ from streamiter.position import AtNumber
 from streamiter.shard import Rank, Shard
 from streamiter.token import DAY_US, VERSION, Token, TokenLane
 
-CHILDREN_MISSED = "no child of it was listed in all the time that the service holds records"
-
 
 def token_at_start(stream: str, start_us: int | None = None) -> Token:
     """The token of a stream of which nothing was listed yet: from its horizon, or from a time."""
@@ -66,8 +64,6 @@ def restore_lane(entry: TokenLane, start_us: int | None, lateness_us: int) -> La
     lane.childless = entry.childless
     lane.latest = entry.latest
     lane.unresolved = entry.unresolved
-    if entry.gap:
-        lane.gap = CHILDREN_MISSED
     return lane
 
 

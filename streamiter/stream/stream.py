@@ -14,12 +14,11 @@ import arrow
 from streamiter.clock import SECOND_US, Clock, SystemClock, microseconds
 from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError, TransientError
 from streamiter.lineage import Lineage
-from streamiter.merge import Lane
-from streamiter.position import Place
 from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.source.locate import locate
 from streamiter.stream import options
+from streamiter.stream.batch import Batch
 from streamiter.stream.driver import Driver
 from streamiter.stream.ending import Ending
 from streamiter.stream.events import Event
@@ -29,7 +28,9 @@ from streamiter.stream.position import parse_end, parse_position
 from streamiter.stream.reading import Reading
 from streamiter.stream.resume import token_at_latest, token_at_start
 from streamiter.stream.seen import Seen
+from streamiter.stream.sieve import Sieve
 from streamiter.stream.stats import Stats
+from streamiter.stream.tally import Tally
 from streamiter.token import Token
 
 if TYPE_CHECKING:
@@ -43,14 +44,6 @@ Until = str | datetime | arrow.Arrow | None
 
 RUN = 512  # so many records come out before answers are looked at again
 _NOTHING: Iterator[Record] = iter(())
-
-
-class Batch(list[Any]):
-    """Records in order, with the token after the last of them."""
-
-    def __init__(self, records: list[Any], token: dict[str, Any]) -> None:
-        super().__init__(records)
-        self.token = token
 
 
 class Stream:
@@ -88,18 +81,17 @@ class Stream:
         options.check_count("prefetch_bytes", prefetch_bytes)
         options.check_choice("on_gap", on_gap, ("raise", "skip"))
         options.check_clock(clock)
-        self._model = None if model is None else Model(model)
+        known_model = None if model is None else Model(model)
         self._source = locate(source)
-        self._seen = Seen(self._source) if getattr(self._source, "drops_duplicates", False) else None
+        self._tally = Tally()
+        seen = Seen(self._source) if getattr(self._source, "drops_duplicates", False) else None
+        self._sieve = Sieve(known_model, seen, self._tally)
         self._clock: Clock = SystemClock() if clock is None else clock
         self._lateness_us = None if lateness is None else microseconds(lateness)
         self._skips_gaps = on_gap == "skip"
         self._poll_us = max(1, microseconds(poll_interval))
         self._is_closed = False
         self._stop: RecordsExpired | PoisonRecord | None = None  # what the last error named, for skip()
-        self._poison: tuple[str, Place] | None = None  # the record that the last error named
-        self._passed_over: set[tuple[str, Place]] = set()  # poison records further on that skip() named
-        self._totals = {"records": 0, "late": 0, "gaps": 0, "gone": 0, "poison": 0, "duplicates": 0}
         self._ready: Iterator[Record] = _NOTHING  # records that came out of the merge, but for being asked for
         name = self._find(patience)
         self._listener = Listener(on_event, name, self._clock)
@@ -197,14 +189,14 @@ class Stream:
 
         options.check_choice("until", until, ("caught_up",))
         before = self._driver.reading.token()
-        stop_before, passed_before = self._stop, set(self._passed_over)
+        stop_before, passed_before = self._stop, set(self._sieve.passed_over)
         try:
             records = [record for batch in self._batches(1 << 30, until) for record in batch]
             return records_to_table(records, self._source.name, getattr(self._source, "record_type", Record))
         except BaseException:
             stop = self._stop
             self._restart(before)
-            self._passed_over = passed_before  # what skip() named is still to be passed over
+            self._sieve.passed_over = passed_before  # what skip() named is still to be passed over
             self._stop = stop if stop is not stop_before else None
             raise
 
@@ -236,12 +228,7 @@ class Stream:
         if isinstance(stop, RecordsExpired):
             self._accept_gap(stop, logging.INFO)
         elif isinstance(stop, PoisonRecord):
-            self._totals["poison"] += 1
-            record = self._driver.reading.peek()
-            if record is not None and _identity(record) == self._poison:
-                self._driver.reading.pop()
-            elif self._poison is not None:
-                self._passed_over.add(self._poison)
+            self._sieve.pass_over(self._driver.reading)
         else:
             raise InvalidOption("there is nothing to skip: skip() goes past the gap or the record that an error named")
 
@@ -266,26 +253,8 @@ class Stream:
     @property
     def stats(self) -> Stats:
         """What was done so far, and what is waited for."""
-        driver, reading = self._driver, self._driver.reading
-        reading.settle()
-        lanes = [lane for lane in reading.lanes.values() if not lane.is_drained]
-        return Stats(
-            calls=dict(driver.calls),
-            pages=driver.pages,
-            records=self._totals["records"] + reading.merge.clock - reading.clock_before - self._totals["duplicates"],
-            late=self._totals["late"] + reading.merge.late,
-            gaps=self._totals["gaps"] + reading.gaps,
-            gone=self._totals["gone"] + reading.gone,
-            poison=self._totals["poison"],
-            duplicates=self._totals["duplicates"],
-            retries=driver.faults.retries,
-            throttles=driver.faults.throttles,
-            held_by=reading.held_by,
-            lag={lane.shard_id: _lag_seconds(lane, reading.service_us) for lane in lanes},
-            waiting=sum(map(len, lanes)),
-            waiting_bytes=round(reading.waiting_bytes),
-            open_shards=sum(not lane.ended for lane in lanes),
-        )
+        self._driver.reading.settle()
+        return self._tally.stats(self._driver)
 
     def close(self) -> None:
         """Ends the stream: wakes `follow`, ends the threads, closes the clients made here. Its token stays readable."""
@@ -330,7 +299,7 @@ class Stream:
             return None
         reading = self._driver.reading
         is_bounded = ending is not None and ending.before_us is not None
-        if self._model is None and self._seen is None and not self._passed_over and not is_bounded:
+        if self._sieve.is_open and not is_bounded:
             ready = islice(reading.records(), RUN)
             for first in ready:
                 self._stop = None
@@ -338,32 +307,14 @@ class Stream:
                     self._ready = ready
                 return first
             return None
-        while (record := reading.peek()) is not None:
-            if ending is not None and ending.stands_before(record):
-                return None
-            if _identity(record) in self._passed_over:
-                self._passed_over.discard(_identity(record))
-                reading.pop()
-                continue
-            if self._seen is not None and self._seen.is_repeat(record):
-                self._totals["duplicates"] += 1
-                reading.pop()
-                continue
-            if self._model is not None:
-                self._apply_model(self._model, record)
-            if self._seen is not None:
-                self._seen.add(record)
-            self._stop = None
-            return reading.pop()
-        return None
-
-    def _apply_model(self, model: Model, record: Record) -> None:
         try:
-            record.use_model(model)
-        except Exception as error:
-            self._poison = _identity(record)
-            self._stop = PoisonRecord(record.shard_id, record.sequence_number, model.name, error)
-            raise self._stop from error
+            record = self._sieve.pop(reading, ending)
+        except PoisonRecord as poison:
+            self._stop = poison
+            raise
+        if record is not None:
+            self._stop = None
+        return record
 
     def _stands_at_gap(self) -> bool:
         """Raises where a gap stands before all else; gives True where it was skipped, as `on_gap` says."""
@@ -474,14 +425,9 @@ class Stream:
         old = self._driver.reading
         old.settle()
         self._ready = _NOTHING
-        self._totals["records"] += old.merge.clock - old.clock_before
-        self._totals["late"] += old.merge.late
-        self._totals["gaps"] += old.gaps
-        self._totals["gone"] += old.gone
+        self._tally.add(old)
         self._stop = None
-        self._passed_over.clear()
-        if self._seen is not None:
-            self._seen.clear()  # what comes again from here on is not a duplicate
+        self._sieve.clear()
         self._driver.restart(self._read_from(token))
 
     def _move_to_latest(self) -> None:
@@ -489,16 +435,3 @@ class Stream:
         rows, service_us = self._driver.list_now()
         token = token_at_latest(self._source.name, rows, service_us, self._lateness_us, self._source.retention_us)
         self._restart(token)
-
-
-def _identity(record: Record) -> tuple[str, Place]:
-    return record.shard_id, record.place
-
-
-def _lag_seconds(lane: Lane, service_us: int | None) -> float:
-    if service_us is None or (lane.is_at_tip and not len(lane)):
-        return 0.0
-    since_us = lane.emitted_us
-    if since_us is None:
-        since_us = lane.times[lane.head] if len(lane) else lane.opened_us
-    return 0.0 if since_us is None else max(0.0, (service_us - since_us) / SECOND_US)
