@@ -38,7 +38,7 @@ def fill(page: str, reports: Mapping[str, Report]) -> str:
     told = {name: asdict(report) for name, report in reports.items()}
     for name, report in reports.items():
         for row, told_row in zip(report.result.rows, told[name]["result"]["rows"], strict=True):
-            told_row["median"] = row.median
+            told_row |= {"median": row.median, "cpu_median": row.cpu_median}
 
     def replace(mark: re.Match[str]) -> str:
         words = mark["asked"].split()

@@ -41,8 +41,8 @@ def run(scale: Scale) -> Result:
         }
         readings = {
             (way, count): Counted(Reading(sides[side], "envelopes", server, count, records, options), {})
+            for count in counts  # What is compared first of all are neighbours in time.
             for way, (side, options) in ways.items()
-            for count in counts
         }
         ends = (counts[0], counts[-1])
         check_same([readings[way, count].reading for way in ("roomy", "unordered") for count in ends], images=False)

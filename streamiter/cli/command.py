@@ -26,6 +26,14 @@ class Command(click.Command):
         if any(parameter.name == "url" for parameter in self.params):
             self.help = f"{cleandoc(self.help or '')}\n\n{URL_HELP}"
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click's; what is mistyped is told with the command's own name."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, below the options."""
         with formatter.section("Examples"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +12,7 @@ import click
 
 from streamiter.cli import ending
 from streamiter.cli.command import debug_option
-from streamiter.cli.loading import loading
+from streamiter.cli.loading import Loading
 from streamiter.cli.setting import Setting
 
 # A command's file has a click command by the name `command`. Here stands what the list of commands says, so that it
@@ -29,6 +30,9 @@ COMMANDS = {
 }
 
 
+CLICKS_LEAST_CELLS = 52  # narrower than this click makes no help by itself
+
+
 class Commands(click.Group):
     """A group that loads a command's file only when the command is called."""
 
@@ -38,7 +42,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        with loading():
+        with Loading():
             command = import_module(f"streamiter.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
@@ -58,6 +62,9 @@ class Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        width = shutil.get_terminal_size().columns
+        if width < CLICKS_LEAST_CELLS:
+            extra.setdefault("terminal_width", max(30, width - 1))
         try:
             return super().make_context(info_name, args, parent, **extra)
         except BrokenPipeError as stop:  # --help and --version print here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 
 import click
 
@@ -67,7 +68,9 @@ def _tell(examination: Examination, source: Source, place: Place) -> None:
     if examination.missing:
         click.echo("\n" + painter.line([Span("The least policy that reading needs:", "bold")]))
         click.echo(json.dumps(_policy(source, place), indent=2))
-    click.echo("\n" + painter.line([Span(verdict(examination.findings), "bold")]))
+    click.echo()
+    for text in textwrap.wrap(verdict(examination.findings), width - 1):
+        click.echo(painter.line([Span(text, "bold")]))
 
 
 def _policy(source: Source, place: Place) -> dict[str, object]:

@@ -12,7 +12,7 @@ import click
 
 from streamiter.cli.loading import INTERRUPTED
 from streamiter.cli.outputs import STDOUT, complain, silence
-from streamiter.cli.words import in_our_words
+from streamiter.cli.words import in_our_words, in_plain_words
 from streamiter.errors import StreamiterError
 
 PIPE_BROKEN = 141  # 128 + SIGPIPE, which not every system has
@@ -97,7 +97,7 @@ def _tell(error: Exception) -> int:
     if isinstance(error, click.UsageError):
         context = error.ctx
         name = context.command_path if context is not None else "streamiter"
-        _say(name, f"{error.format_message()} ({name} --help tells what there is)")
+        _say(name, f"{in_plain_words(error.format_message())} ({name} --help tells what there is)")
         return MISUSED
     if isinstance(error, click.ClickException):
         _say("streamiter", error.format_message())

@@ -69,9 +69,12 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
     moment: a part and the place after it are committed in one step, by the part's renaming.
     """
     prepare_output()
-    given = click.get_current_context().get_parameter_source("until")
-    if follow and given is not click.core.ParameterSource.DEFAULT:
+    if follow and _is_said("until"):
         raise click.UsageError("--follow does not end, --until does: leave one of them away")
+    if not follow and _is_said("part_seconds"):
+        raise click.UsageError(
+            "--part-seconds is for --follow: what ends by itself closes its parts when they are full"
+        )
     check_order(options["start"], until)
     check_format(format_name)
     source = find_source(place)
@@ -91,6 +94,10 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
     finally:
         target.close()
     tell(summary(folder, before, target.state, ending))
+
+
+def _is_said(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
 def summary(folder: Path, before: State, after: State, ending: str) -> str:

@@ -18,6 +18,7 @@ _SIGNS: dict[Mark, tuple[str, str]] = {
     "skipped": ("·", "dim"),
 }
 TITLE_CELLS = 13
+NARROW_CELLS = 60
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class Finding:
 
 
 def finding_lines(finding: Finding, width: int) -> list[list[Span]]:
-    """Its lines: the sign, the title, what was found; below it the remedy."""
+    """Its lines: the sign, the title, what was found, on a narrow screen below it; then the remedy."""
     sign, look = _SIGNS[finding.mark]
-    room = max(30, width - TITLE_CELLS - 4)
+    is_narrow = width < NARROW_CELLS
+    room = max(20, width - 4 - (0 if is_narrow else TITLE_CELLS))
     told = textwrap.wrap(finding.told, room, break_on_hyphens=False) or [""]
     remedy = textwrap.wrap(finding.remedy, room - 2, break_on_hyphens=False)
-    margin = Span(" " * (TITLE_CELLS + 3))
-    lines = [[Span(f"{sign} ", look), Span(f"{finding.title:{TITLE_CELLS}} ", "bold"), Span(told[0])]]
+    margin = Span("  " if is_narrow else " " * (TITLE_CELLS + 3))
+    title = [Span(f"{sign} ", look), Span(f"{finding.title:{TITLE_CELLS}} ", "bold")]
+    lines = [title, [margin, Span(told[0])]] if is_narrow else [[*title, Span(told[0])]]
     lines += [[margin, Span(line)] for line in told[1:]]
     lines += [[margin, Span("→ " if place == 0 else "  ", look), Span(line, look)] for place, line in enumerate(remedy)]
     return lines

@@ -1,12 +1,9 @@
-"""Loading: while Python loads us, or takes itself down, Ctrl-C leaves at once and without a word; imports nothing of ours."""
+"""Loading: while Python loads us, or takes itself down, Ctrl-C leaves at once and without a word; imports next to nothing."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 INTERRUPTED = 128 + 2  # of SIGINT, as shells have it
 
@@ -17,19 +14,19 @@ def leave_on_ctrl_c() -> None:
         signal.signal(signal.SIGINT, _leave)
 
 
-@contextmanager
-def loading() -> Iterator[None]:
+class Loading:
     """Inside of it a Ctrl-C leaves at once, where a command would be interrupted: Python's imports swallow some of them."""
-    before = signal.getsignal(signal.SIGINT)
-    if getattr(before, "__module__", None) != "streamiter.cli.ending":
-        yield  # somebody else's process, a test's
-        return
-    signal.signal(signal.SIGINT, _leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+
+    def __enter__(self) -> None:
+        self._before = signal.getsignal(signal.SIGINT)
+        self._is_ours = getattr(self._before, "__module__", None) == "streamiter.cli.ending"
+        if self._is_ours:  # else it is somebody else's process, a test's
+            signal.signal(signal.SIGINT, _leave)
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_ours:
+            signal.signal(signal.SIGINT, self._before)
 
 
-def _leave(_: int, __: FrameType | None) -> None:
+def _leave(_: int, __: object) -> None:
     os._exit(INTERRUPTED)

@@ -7,10 +7,10 @@ import sys
 
 def main() -> None:
     """The console script."""
-    from streamiter.cli import loading
-
-    loading.leave_on_ctrl_c()
     try:
+        from streamiter.cli import loading
+
+        loading.leave_on_ctrl_c()
         from streamiter.cli.commands import streamiter
         from streamiter.cli.ending import stop_on_signals
         from streamiter.cli.outputs import open_closed_outputs

@@ -16,14 +16,21 @@ _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _DASH, _GAP = 5.0, 4.0
 
 
-def to_png(picture: Picture) -> bytes:
-    """The picture as a PNG file."""
+def check_extra() -> None:
+    """Says what is missing, before anything is read."""
     try:
-        from PIL import Image, ImageDraw, features
+        from PIL import features
     except ImportError as error:
         raise MissingExtra("pillow", "png") from error
     if not features.check("freetype2"):
         raise MissingExtra("pillow with FreeType", "png")
+
+
+def to_png(picture: Picture) -> bytes:
+    """The picture as a PNG file."""
+    check_extra()
+    from PIL import Image, ImageDraw
+
     scale, fine = _sizes(picture)
     zoom = scale * fine
     image = Image.new("RGB", (round(picture.width * zoom), round(picture.height * zoom)), "#ffffff")

@@ -16,14 +16,14 @@ from streamiter.demo.screen import printable
 
 CURVE = "▁▂▃▄▅▆▇█"
 BEHIND_SECONDS = 60.0  # worth a colour
-HEAD_LINES = 8
+NARROW_CELLS = 60  # the facts stand below each other, and only rates and lags are told of each shard
 CALLS = {"fetch": "records", "open_iterator": "iterators", "list_shards": "listings"}
 
 
 def draw(view: View, width: int, height: int, notice: str = "") -> Group:
     """The whole screen, as wide and as high as told."""
     lines = [_head(view, width), Text(), *_facts(view, width), Text()]
-    table = _table(view, width, max(2, height - HEAD_LINES - bool(notice)))
+    table = _table(view, width, max(2, height - len(lines) - 2 - bool(notice)))
     return Group(*lines, table, *([Text(printable(notice)[:width], "magenta")] if notice else []))
 
 
@@ -62,18 +62,24 @@ def _facts(view: View, width: int) -> list[Text]:
     if stats.held_by:
         name = "the listing" if stats.held_by == "listing" else _short(view, stats.held_by)
         held = f"{name} for {age(view.held_seconds)}"
-    lines = [
-        _pair("rate", short_rate(view.rate), "bold green")
-        .append(f"{'records':>12}  {stats.records:,}")
-        .append(f"   {curve(view.history, max(10, min(60, width - 46)))}", "green"),
-        _pair("lag", age(lag), "bold red" if lag > BEHIND_SECONDS else "bold").append(
-            f"{'waiting':>12}  {stats.waiting:,} records, {stats.waiting_bytes / 1e6:.1f} MB, held by {held}"
-        ),
-        _pair("throttles", f"{stats.throttles:,}", "bold red" if stats.throttles else "bold").append(
-            f"{'retries':>12}  {stats.retries:,}   late {stats.late:,}   gaps {stats.gaps:,}"
-        ),
-        _pair("calls", f"{sum(view.calls.values()):.1f}/s", "bold").append(f"{'of them':>12}  {calls}"),
+    is_narrow = width < NARROW_CELLS
+    cells = max(10, min(60, width - (22 if is_narrow else 46)))
+    left = [
+        _pair("rate", short_rate(view.rate), "bold green"),
+        _pair("lag", age(lag), "bold red" if lag > BEHIND_SECONDS else "bold"),
+        _pair("throttles", f"{stats.throttles:,}", "bold red" if stats.throttles else "bold"),
+        _pair("calls", f"{sum(view.calls.values()):.1f}/s", "bold"),
     ]
+    right = [
+        ("records", Text(f"{stats.records:,}").append(f"   {curve(view.history, cells)}", "green")),
+        ("waiting", Text(f"{stats.waiting:,} records, {_size(stats.waiting_bytes)}, held by {held}")),
+        ("retries", Text(f"{stats.retries:,}   late {stats.late:,}   gaps {stats.gaps:,}")),
+        ("of them", Text(calls)),
+    ]
+    if is_narrow:
+        lines = [*left[:3], *(Text.assemble((f"{name:10}", "dim"), told) for name, told in right[:3]), left[3]]
+    else:
+        lines = [pair.append(f"{name:>12}  ").append(told) for pair, (name, told) in zip(left, right, strict=True)]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
@@ -81,6 +87,10 @@ def _facts(view: View, width: int) -> list[Text]:
 
 def _pair(name: str, value: str, look: str) -> Text:
     return Text.assemble((f"{name:10}", "dim"), (f"{value:>9}", look))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.0f} kB"
 
 
 def _short(view: View, shard_id: str) -> str:
@@ -91,8 +101,9 @@ def _short(view: View, shard_id: str) -> str:
 def _table(view: View, width: int, rows: int) -> Table:
     """Families, and the shards that are read in each: those farthest behind first where there is no room for all."""
     table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
-    table.add_column("lineage", min_width=min(24, width - 48), no_wrap=True, overflow="ellipsis")
-    for name in ("shards", "rate", "records", "lag", "late"):
+    table.add_column("lineage", min_width=max(1, min(24, width - 48)), no_wrap=True, overflow="ellipsis")
+    shown = ("rate", "lag") if width < NARROW_CELLS else ("shards", "rate", "records", "lag", "late")
+    for name in shown:
         table.add_column(name, justify="right", no_wrap=True)
     names = short_names(
         list(dict.fromkeys(row.name for family in view.families for row in (family.row, *family.shards)))
@@ -104,7 +115,7 @@ def _table(view: View, width: int, rows: int) -> Table:
         for lead, row in _rows(family):
             if room <= (1 if left > room else 0):
                 break
-            _add(table, lead, row, names)
+            _add(table, lead, row, names, shown)
             room -= 1
             left -= 1
     if left:
@@ -119,13 +130,13 @@ def _rows(family: Family) -> list[tuple[str, Row]]:
     return [("", family.row), *(("├╴" if row is not shards[-1] else "└╴", row) for row in shards)]
 
 
-def _add(table: Table, lead: str, row: Row, names: dict[str, str]) -> None:
+def _add(table: Table, lead: str, row: Row, names: dict[str, str], shown: tuple[str, ...]) -> None:
     is_behind = row.lag_seconds > BEHIND_SECONDS
-    table.add_row(
-        Text.assemble((lead, "dim"), printable(names[row.name])),
-        Text("" if lead else f"{row.shards}", "dim"),
-        Text(short_rate(row.rate)),
-        Text(f"{row.records:,}"),
-        Text(age(row.lag_seconds), "red" if is_behind else ""),
-        Text(f"{row.late:,}", "red" if row.late else "dim"),
-    )
+    cells = {
+        "shards": Text("" if lead else f"{row.shards}", "dim"),
+        "rate": Text(short_rate(row.rate)),
+        "records": Text(f"{row.records:,}"),
+        "lag": Text(age(row.lag_seconds), "red" if is_behind else ""),
+        "late": Text(f"{row.late:,}", "red" if row.late else "dim"),
+    }
+    table.add_row(Text.assemble((lead, "dim"), printable(names[row.name])), *(cells[name] for name in shown))

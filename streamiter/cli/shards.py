@@ -14,7 +14,7 @@ from streamiter.cli.chart import draw_chart
 from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.moments import Moment
 from streamiter.cli.paint import Span, painter_for, prepare_output
-from streamiter.cli.png import to_png
+from streamiter.cli.png import check_extra, to_png
 from streamiter.cli.reader import find_source
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.standing import Standing, arn_of, short_names, standings
@@ -66,6 +66,10 @@ def command(
     prepare_output()
     if since is not None and not (svg or png):
         raise click.UsageError("--since is for a picture: name --svg FILE or --png FILE, too")
+    if png:
+        check_extra()
+    if svg and png and Path(svg).absolute() == Path(png).absolute():
+        raise click.UsageError("--svg and --png name the same file: one would replace the other")
     for file in filter(None, (svg, png)):
         if not os.access(Path(file).absolute().parent, os.W_OK):  # told now, not after everything was read
             raise click.ClickException(f"{file} cannot be written: is there such a folder, and may you write to it?")
@@ -123,10 +127,10 @@ def _tell(seen: Survey, names: dict[str, str], standing: dict[str, Standing] | N
     painter = painter_for(sys.stdout)
     open_shards = sum(not seen.lineage[shard_id].closed for shard_id in seen.lineage)
     state = "disabled" if seen.is_final else "enabled"
-    head: list[list[Span]] = [
-        [Span(arn_of(seen.stream), "bold")],
-        [Span(f"{state}, {counted(len(seen.lineage), 'shard')}, {open_shards} open", "dim")],
-        [],
-    ]
-    for row in [*head, *tree_rows(seen, names, standing)]:
+    room, painter.width = painter.width, None  # what names the stream is not cut
+    click.echo(painter.line([Span(arn_of(seen.stream), "bold")]))
+    click.echo(painter.line([Span(f"{state}, {counted(len(seen.lineage), 'shard')}, {open_shards} open", "dim")]))
+    click.echo()
+    painter.width = room
+    for row in tree_rows(seen, names, standing, room):
         click.echo(painter.line(row).rstrip())

@@ -10,6 +10,7 @@ from streamiter.cli.paint import Painter, Span, columns, is_coloured
 from streamiter.clock import SECOND_US, Clock
 
 REDRAW_SECONDS = 0.1
+SPARE_CELLS = 3  # the terminal echoes ^C behind the line: on the next one it would not be cleared
 RATE_SECONDS = 5.0  # what the rate is measured over
 
 
@@ -25,7 +26,7 @@ class StatusLine:
         """Replaces the line."""
         if not self.is_shown:
             return
-        painter = Painter(coloured=is_coloured(self._out), width=max(10, columns() - 1))
+        painter = Painter(coloured=is_coloured(self._out), width=max(10, columns() - SPARE_CELLS))
         line = painter.line(spans)
         if line != self._drawn:
             self._drawn = line

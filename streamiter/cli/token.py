@@ -35,13 +35,17 @@ def command() -> None:
 
 
 @command.command(
-    "show", cls=Command, examples=("streamiter token show users.token", "streamiter token show - < users.token")
+    "show",
+    cls=Command,
+    short_help="Show how far a token has come, and where it stands.",
+    examples=("streamiter token show users.token", "streamiter token show - < users.token"),
 )
 @FILE
 def show(file: str) -> None:
     """Show what a token says: the stream, how far it has come, and where it stands in each shard."""
     token = load_token(_load(file))
     painter = painter_for(sys.stdout)
+    painter.width = None  # a place that is cut is none
     for line in token_lines(token, setting().clock.now()):
         click.echo(painter.line(line).rstrip())
 

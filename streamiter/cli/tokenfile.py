@@ -59,7 +59,10 @@ class TokenFile:
         try:
             token = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise click.ClickException(f"the token {self._named} holds no JSON ({error}); {_ANEW}") from error
+            place = (
+                f" from line {error.lineno}, column {error.colno} on" if isinstance(error, json.JSONDecodeError) else ""
+            )
+            raise click.ClickException(f"the token {self._named} holds no JSON{place}; {_ANEW}") from error
         if not isinstance(token, dict):
             raise click.ClickException(f"the token {self._named} holds no token, but other JSON; {_ANEW}")
         return token

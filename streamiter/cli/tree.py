@@ -13,6 +13,8 @@ from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 
 Row = list[Span]
+AGE_CELLS = 12  # of a column with ages
+TOKEN_CELLS = 2 + len("here, 23 h 59 m behind")
 BRANCH, LAST, PASSED, EMPTY = "├╴", "└╴", "│ ", "  "
 
 
@@ -37,16 +39,25 @@ def branches(lineage: Lineage) -> Iterator[tuple[str, str]]:
         yield from below(root, "", "")
 
 
-def tree_rows(survey: Survey, names: dict[str, str], standings: dict[str, Standing] | None) -> list[Row]:
-    """The lines, below a line of headings."""
+def tree_rows(
+    survey: Survey, names: dict[str, str], standings: dict[str, Standing] | None, room: int | None = None
+) -> list[Row]:
+    """The lines, below a line of headings. Where there is no room for all columns, the ages give way to the token."""
     told = list(branches(survey.lineage))
     width = max([len(lead) + len(names[shard_id]) for lead, shard_id in told] + [5])
-    heading = f"{'shard':{width}}  {'state':6}  {'began':>10}  {'holds from':>10}"
+    ages = 2
+    needed = width + 8 + (TOKEN_CELLS if standings is not None else 0)
+    while room is not None and ages and needed + ages * AGE_CELLS > room:
+        ages -= 1
+    heading = f"{'shard':{width}}  {'state':6}" + "".join(
+        f"  {name:>10}" for name in ("began", "holds from")[2 - ages :]
+    )
     rows = [[Span(heading + ("  token" if standings is not None else ""), "bold")]]
     for lead, shard_id in told:
         name = names[shard_id]
         row = [Span(lead, "dim"), Span(name), Span(" " * (width - len(lead) - len(name) + 2))]
-        row += _facts(survey, shard_id)
+        state, *since = _facts(survey, shard_id)
+        row += [state, *since[2 - ages :]]
         if standings is not None:
             row += [Span("  "), *_standing(survey, survey.found[shard_id], standings[shard_id])]
         row += _notes(survey.lineage, shard_id, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from streamiter.errors import InvalidToken, RecordsExpired, StreamiterError, TransientError
+from streamiter.errors import RecordsExpired, StreamiterError, TransientError
 
 # What the library's messages say to who calls it, and what the same is for who types a command.
 _OPTIONS = {
@@ -16,6 +16,7 @@ _OPTIONS = {
     "pass region=, or set AWS_DEFAULT_REGION": "name one: --region NAME, or set AWS_DEFAULT_REGION",
     "(AWS_PROFILE, AWS_ACCESS_KEY_ID, a role), or pass session=": "(--profile, AWS_ACCESS_KEY_ID, a role)",
     "nothing is lost, calling next() again goes on trying": "nothing is lost; run it again to go on",
+    "name that stream, or another token": "name that stream, or another token file",
     "then start the new one at 'trim_horizon'": "then start the new one without this token file",
     "an endpoint_url": "an endpoint URL",
     "; was it saved as JSON? json.loads gives the dict": "",
@@ -52,11 +53,20 @@ def in_our_words(error: StreamiterError) -> str:
         )
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
-    if isinstance(error, InvalidToken) and not error.hint:  # whole, but of another stream
-        text += "; name that stream, or another token file"
     if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
         text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
     return text
+
+
+def in_plain_words(text: str) -> str:
+    """What click says of a number, as a person would."""
+    text = re.sub(r"is not a valid (integer|float)( range)?\b", lambda kind: f"is no {_NUMBERS[kind[1]]}", text)
+    text = re.sub(r"(\S+) is not in the range x>=(\S+)\.", r"\1 is not in the range: \2 or more", text)
+    text = re.sub(r"(\S+) is not in the range x>(\S+)\.", r"\1 is not in the range: more than \2", text)
+    return re.sub(r"(\S+) is not in the range (\S+?)<=x<=(\S+)\.", r"\1 is not in the range: \2 to \3", text)
+
+
+_NUMBERS = {"integer": "whole number", "float": "number"}
 
 
 def _made(found: re.Match[str]) -> str:

@@ -27,6 +27,10 @@ from streamiter.errors import (
     TransientError,
 )
 
+_GONE = {  # what to do about a resource that is not there, by the call that found it so
+    "dynamodb:DescribeStream": "; a stream that was disabled is gone after 24 hours, and enabling makes a new one: "
+    "the table's name means its latest",
+}
 _THROTTLES = {
     "LimitExceededException",
     "ThrottlingException",
@@ -142,7 +146,7 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
     if code in _OUR_WORDS:
         return _OUR_WORDS[code](told)
     if code == "ResourceNotFoundException":
-        return gone(told)
+        return gone(told + _GONE.get(action, ""))
     if code in _REFUSALS:
         return AccessDenied(f"{told}; the caller needs the IAM action {action} on it, and valid credentials")
     if at_time and code != "ResourceNotFoundException" and _refuses_type(message):

@@ -68,7 +68,11 @@ def _check_stream(token: Token, stream: str) -> None:
             where=where,
             hint="what the old one held is gone; start the new one at 'trim_horizon'",
         )
-    raise InvalidToken(f"it is of another stream, {token.stream}; this one is {stream}", where=where)
+    raise InvalidToken(
+        f"it is of another stream, {token.stream}; this one is {stream}",
+        where=where,
+        hint="name that stream, or another token",
+    )
 
 
 _KNOWN = "'trim_horizon', 'latest', a token (dict), a datetime or an arrow"

@@ -37,6 +37,11 @@ def test_a_table_is_put_in(reports):
     assert "| idle | calls | ≤ 1/10 | 1/44 | a count |  | met |" in filled
 
 
+def test_a_ratio_in_cpu_time_is_put_in(reports):
+    reports["lanes"].result.rows[0].by_cpu = [0.5, 0.75, 0.8]
+    assert figures.fill("<!--= lanes/rows/0/cpu_median ratio --><!--/-->", reports).endswith(">0.75x<!--/-->")
+
+
 def test_a_case_that_was_never_measured_leaves_the_page_as_it_is(reports):
     page = "<!--= idle/rows/0/median ratio -->3x<!--/-->"
     assert figures.fill(page, reports) == page

@@ -96,7 +96,14 @@ def test_the_list_of_commands_says_what_each_does():
         (["x"], "there is no command 'x'; there are: completion, demo, doctor"),
         (["tail"], "Missing argument 'URL'"),
         (["tail", "users", "--form", "latest"], "Did you mean one of: '--color', '--from'?"),
-        (["tail", "users", "-n", "0"], "0 is not in the range"),
+        (["tail", "users", "-n", "0"], "0 is not in the range: 1 or more (streamiter tail --help"),
+        (["tail", "users", "-n", "five"], "'five' is no whole number"),
+        (["tail", "users", "--from"], "streamiter tail: Option '--from' requires an argument."),
+        (["simulate", "--port", "99999"], "99999 is not in the range: 0 to 65535"),
+        (["simulate", "--speed", "0"], "0.0 is not in the range: more than 0"),
+        (["simulate", "--speed", "x"], "'x' is no number"),
+        (["shards", "users", "--svg", "a", "--png", "./a"], "--svg and --png name the same file"),
+        (["export", "users", "--to", "c", "--part-seconds", "9"], "--part-seconds is for --follow"),
         (["export", "users"], "Missing option '--to'"),
         (["token", "shew", "x"], "No such command 'shew'"),
         (["shards", "users", "--token-file", "nowhere"], "'nowhere' does not exist"),
@@ -346,3 +353,9 @@ def test_ctrl_c_does_not_wait_for_a_call_that_hangs(served: Simulator, tmp_path,
     assert process.returncode == 130, errors
     assert time.monotonic() - since < 15, "a call that hangs is given up after 20 s"
     assert "Traceback" not in errors
+
+
+def test_help_fits_a_narrow_terminal():
+    for columns in (32, 40, 80):
+        done = CliRunner().invoke(streamiter, ["--help"], env={"COLUMNS": str(columns)})
+        assert max(map(len, done.stdout.splitlines())) < columns

@@ -168,7 +168,7 @@ def test_policies_name_the_table_as_far_as_it_is_known(doctor: Doctor, sim: Simu
 
 def test_findings_are_wrapped_to_the_width():
     finding = Finding("bad", "stream", "word " * 40, "remedy " * 20)
-    for width in (60, 80, 120):
+    for width in (32, 40, 60, 80, 120):
         lines = ["".join(span.text for span in line) for line in finding_lines(finding, width)]
         assert max(map(len, lines)) <= width and len(lines) > 2
     assert verdict([finding, Finding("skipped", "x", "")]) == "1 thing to mend. The rest could not be looked at."

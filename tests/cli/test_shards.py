@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from streamiter.cli.shapes import Box, Picture, Stroke, Words, shortened, width_
 from streamiter.cli.standing import Standing, short_names, standings
 from streamiter.cli.survey import BIN_US, Counts, Found, Survey
 from streamiter.cli.svg import to_svg
-from streamiter.cli.tree import branches
+from streamiter.cli.tree import branches, tree_rows
 from streamiter.testing import Simulator
 from streamiter.token import Token, load_token
 from tests.cli.conftest import Invoke, run, token_in
@@ -425,3 +426,26 @@ def test_text_is_escaped_in_svg():
     text = to_svg(Picture(10, 10, evil, (Words(0, 0, evil, 10, "#000000"),)))
     assert "<script>" not in text and "\x1b" not in text and "\u202e" not in text
     ElementTree.fromstring(text)
+
+
+def test_on_a_narrow_screen_the_ages_give_way_to_the_token():
+    lineage = Lineage.parse("S1 => {S2, S3}")
+    survey, standing = surveyed(lineage), {shard_id: Standing("read") for shard_id in lineage}
+    names = {shard_id: shard_id for shard_id in lineage}
+
+    def heading(room: int | None) -> list[str]:
+        rows = tree_rows(survey, names, standing, room)
+        assert all("".join(span.text for span in row).endswith("read") for row in rows[1:])
+        return "".join(span.text for span in rows[0]).split()
+
+    assert heading(None) == heading(80) == ["shard", "state", "began", "holds", "from", "token"]
+    assert heading(55) == ["shard", "state", "holds", "from", "token"]
+    assert heading(30) == ["shard", "state", "token"]
+
+
+def test_without_pillow_nothing_is_read(users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    before = len(users.calls)
+    done = invoke("shards", "users", "--png", tmp_path / "a.png")
+    assert done.exit_code == 1 and "pip install 'streamiter[png]'" in done.stderr
+    assert len(users.calls) == before

@@ -92,8 +92,8 @@ def test_what_is_wrong_is_said_in_a_line():
     assert "Invalid value for --shape" in wrong.stderr
     assert run("nothing").returncode == 2
     for options, words in (
-        (["--port", "99999"], "0<=x<=65535"),
-        (["--speed", "0"], "x>0"),
+        (["--port", "99999"], "0 to 65535"),
+        (["--speed", "0"], "more than 0"),
         (["--account", "12"], "an account has 12 digits"),
     ):
         wrong = run("simulate", *options)

@@ -103,7 +103,7 @@ def test_what_holds_records_back_is_named_with_how_long(sim: Simulator):
 def test_the_screen_shows_it_all_and_fits(users: Simulator):
     view = watched(users, late=True)
     view = replace(view, stats=replace(view.stats, throttles=3, gaps=1))
-    for width, height in ((80, 24), (120, 30), (60, 16)):
+    for width, height in ((80, 24), (120, 30), (60, 16), (40, 20), (32, 20)):
         text = shown(view, width, height)
         lines = text.splitlines()
         assert max(map(len, lines)) <= width and len(lines) <= height

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from streamiter import AccessDenied, CredentialsMissing, DynamoDBStreams, Stream, TransientError
+from streamiter import (
+    AccessDenied,
+    CredentialsMissing,
+    DynamoDBStreams,
+    InvalidStream,
+    InvalidToken,
+    Stream,
+    TransientError,
+)
 from streamiter.testing import ManualClock, Simulator
 from tests.stream.helpers import assert_all_came, drain, until_raises, write
 
@@ -108,3 +116,17 @@ def test_errors_hold_no_credentials(sim: Simulator, bare: pytest.MonkeyPatch):
     with pytest.raises(AccessDenied) as caught:
         Stream(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"))
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_stream_that_is_gone_says_how_to_find_the_new_one(sim: Simulator):
+    gone = sim.stream_arn + "1"
+    with pytest.raises(InvalidStream, match=r"gone after 24 hours.*the table's name means its latest") as caught:
+        read(DynamoDBStreams(gone, client=sim.client()), sim.clock)
+    assert gone in str(caught.value)
+
+
+def test_a_token_of_another_stream_says_what_to_do(sim: Simulator):
+    source = DynamoDBStreams("users", client=sim.client())
+    token = Stream(source, clock=sim.clock).token
+    with pytest.raises(InvalidToken, match=r"of another stream.*name that stream, or another token"):
+        Stream(source, token | {"stream": "arn:other"}, clock=sim.clock)
