@@ -57,6 +57,7 @@ READERS = {
     "async-kinesis": "benchmarks.readers.kinesis_async",
     "spark": "benchmarks.readers.by_spark",
     "spark, 1 core": "benchmarks.readers.by_spark_alone",
+    "spark, 8 slots": "benchmarks.readers.by_spark_slots",
 }
 PYTHONS = {"bloop": environment.bloop_python, "async-kinesis": environment.async_kinesis_python}
 

@@ -9,7 +9,7 @@ from benchmarks.canned.process import canned
 from benchmarks.measure import Comparison, Reading, Scale, check_same, compare, start, versions
 from benchmarks.results import Result, Row
 
-TITLE = "Spark: a backlog of 8 closed shards into a noop sink, 20 ms a call"
+TITLE = "Spark: a backlog of 8 closed shards into a noop sink, 20 ms a call, on local[8]: a slot for each"
 LATENCY = 0.02
 SHARDS = 8
 
@@ -19,31 +19,37 @@ def run(scale: Scale) -> Result:
     records = scale.of(200_000, 2_000)
     with ExitStack() as stack:
         server = stack.enter_context(canned(records, SHARDS, latency=LATENCY, rolled=True))
-        sides = start(stack, "spark", "spark, 1 core", "boto3")
+        sides = start(stack, "spark", "spark, 8 slots", "spark, 1 core", "boto3")
 
-        def reading(action: str, side: str = "spark") -> Reading:
-            return Reading(sides[side], action, server, SHARDS, records, {})
+        def reading(action: str, side: str, **options: str) -> Reading:
+            return Reading(sides[side], action, server, SHARDS, records, options)
 
-        tuples = reading("tuples")._replace(options={"format": "as_tuples"})
-        check_same([reading("noop"), reading("check", "boto3")], images=True)
-        ours, alone, by_hand = reading("noop"), reading("noop", "spark, 1 core"), reading("list_of_rows")
-        grouped = ours._replace(options={"maxPartitions": "2"})
-        check_same([grouped, reading("check", "boto3")], images=True)
-        check_same([tuples, reading("check", "boto3")], images=False)
-        for warmed in (ours, tuples, alone, grouped) if not scale.is_smoke else ():
+        ours, by_hand = reading("noop", "spark, 8 slots"), reading("list_of_rows", "spark, 8 slots")
+        tuples = reading("tuples", "spark, 8 slots")
+        two, two_by_hand = reading("noop", "spark"), reading("list_of_rows", "spark")
+        grouped, alone = reading("noop", "spark", maxPartitions="2"), reading("noop", "spark, 1 core")
+        by_boto3 = reading("check", "boto3")
+        for read in (ours, two, grouped):
+            check_same([read, by_boto3], images=True)
+        check_same([tuples._replace(options={"format": "as_tuples"}), by_boto3], images=False)
+        for warmed in (ours, tuples, two, grouped, alone) if not scale.is_smoke else ():
             warmed.do()  # A JVM gets faster as it goes.
-        by_list, by_one, by_tuples = compare(ours, [by_hand, alone, tuples], scale.runs)
-        [by_groups] = compare(grouped, [by_hand], scale.runs)
+        by_list, by_tuples = compare(ours, [by_hand, tuples], scale.runs)
+        two_by_list, by_one = compare(two, [two_by_hand, alone], scale.runs)
+        [groups_by_list] = compare(grouped, [two_by_hand], scale.runs)
+        by_a_list = "createDataFrame over a list from a boto3 loop"
         return Result(
             [
-                _row(by_list, TITLE, "createDataFrame over a list from a boto3 loop", 8),
-                _row(by_groups, "the same, with maxPartitions=2", "createDataFrame over a list from a boto3 loop"),
+                _row(by_list, TITLE, by_a_list, 8),
+                _row(two_by_list, "the same, on local[2]: four shards after each other in each slot", by_a_list),
+                _row(groups_by_list, "the same, on local[2] with maxPartitions=2: four side by side", by_a_list),
                 _row(by_one, "the same, on local[2]", "the same, on local[1]", 1.6),
-                _row(by_tuples, "the same, as RecordBatch", "the same, as tuples", 1.3),
+                _row(by_tuples, "the same, on local[8], as RecordBatch", "the same, as tuples", 1.3),
             ],
             {
                 "list": by_list.told(records),
-                "groups": by_groups.told(records),
+                "two": two_by_list.told(records),
+                "groups": groups_by_list.told(records),
                 "one": by_one.told(records),
                 "tuples": by_tuples.told(records),
                 "latency_seconds": LATENCY,
