@@ -16,7 +16,7 @@ from benchmarks import machine, table
 from benchmarks.canned.process import ROOT
 from benchmarks.results import Report
 
-PAGES = ("docs/performance.md", "docs/comparison.md", "README.md")
+PAGES = ("docs/performance.md", "docs/comparison.md", "docs/spark.md", "README.md")
 _MARK = re.compile(r"<!--= (?P<asked>[^>]*?) -->(?P<said>.*?)<!--/-->", re.DOTALL)
 
 FORMATS: dict[str, Callable[[Any], str]] = {
