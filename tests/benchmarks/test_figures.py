@@ -80,6 +80,12 @@ def test_no_line_begins_with_a_figure(name):
     assert not [line for line in lines if line.startswith("<!--=") and not line.startswith("<!--= table")]
 
 
+@pytest.mark.parametrize("name", figures.PAGES)
+def test_no_figure_is_lacking(name):
+    """A mark whose case was never measured leaves an empty place."""
+    assert "--><!--/-->" not in (ROOT / name).read_text("utf-8")
+
+
 def test_no_figure_of_the_performance_page_stands_outside_its_marks():
     text = (ROOT / "docs/performance.md").read_text("utf-8")
     bare = re.sub(r"<!--=.*?<!--/-->|`[^`]*`|```.*?```", "", text, flags=re.DOTALL)
