@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from operator import le, lt
+from typing import cast
 
 from streamiter.clock import SECOND_US, floor_second
 from streamiter.position import After, AtTime, Horizon, Place, Position
@@ -352,8 +353,8 @@ def _order_times(records: Sequence[Record], floor_us: int | None) -> list[int]:
     """Order times: never below the one before, nor below the floor; without a creation time, that of the one before."""
     time_us = 0 if floor_us is None else floor_us
     created = [record.created_us for record in records]
-    if None not in created and all(map(le, [time_us, *created], created)):  # type: ignore[arg-type]
-        return created  # type: ignore[return-value]  # as it nearly always is
+    if None not in created and all(map(le, [time_us, *(known := cast("list[int]", created))], known)):
+        return known  # as it nearly always is
     times = []
     for created_us in created:
         if created_us is not None and created_us > time_us:

@@ -43,7 +43,8 @@ def locate(source: str | Source, **given: Any) -> Source:
         raise InvalidStream(f"no source is called {scheme!r}: there are {known}")
     make, kind, options = _SCHEMES[scheme.lower()]
     name, told = _parse(rest, scheme, kind, options)
-    return make(name, **{**told, **given})  # type: ignore[no-any-return]
+    found: Source = make(name, **{**told, **given})
+    return found
 
 
 def _parse(rest: str, scheme: str, kind: str, known: tuple[str, ...]) -> tuple[str, dict[str, Any]]:

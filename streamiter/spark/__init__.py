@@ -3,7 +3,7 @@
 from streamiter.errors import MissingExtra
 
 try:
-    import pyspark as _pyspark  # noqa: F401
+    import pyspark as _pyspark  # noqa: F401 - only to see whether it is there
 except ImportError as _error:
     raise MissingExtra("pyspark", "spark") from _error
 

@@ -31,7 +31,7 @@ def merge_delta(
     the query's id, where another one is wanted), so that a batch that comes again changes nothing.
     """
     try:
-        import deltalake  # noqa: F401
+        import deltalake  # noqa: F401 - only to see whether it is there, before a query runs
     except ImportError as error:
         raise MissingExtra("deltalake", "spark") from error
     if isinstance(by, str) or not by:
