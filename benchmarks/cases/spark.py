@@ -41,7 +41,7 @@ def run(scale: Scale) -> Result:
         return Result(
             [
                 _row(by_list, TITLE, by_a_list, 8),
-                _row(two_by_list, "the same, on local[2]: four shards after each other in each slot", by_a_list),
+                _row(two_by_list, "the same, on local[2]: four shards after each other in each slot", by_a_list, 8),
                 _row(groups_by_list, "the same, on local[2] with maxPartitions=2: four side by side", by_a_list),
                 _row(by_one, "the same, on local[2]", "the same, on local[1]", 1.6),
                 _row(by_tuples, "the same, on local[8], as RecordBatch", "the same, as tuples", 1.3),
