@@ -32,6 +32,10 @@ class TurnedDate extends RealDate {
 }
 globalThis.Date = TurnedDate
 
+// The other way to the time of day: kinesis-local adds performance.now() to where that one began.
+const began = performance.timeOrigin
+Object.defineProperty(performance, 'timeOrigin', { get: () => began + ahead() })
+
 const writeHead = http.ServerResponse.prototype.writeHead
 http.ServerResponse.prototype.writeHead = function (...parts) {
   this.setHeader('Date', new TurnedDate().toUTCString())

@@ -7,6 +7,7 @@ import socket
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
@@ -52,9 +53,15 @@ class Orders:
             time.sleep(0.02)
 
     def _status(self) -> str:
-        return str(
-            self.client.describe_stream_summary(StreamName=self.name)["StreamDescriptionSummary"]["StreamStatus"]
-        )
+        return str(self._summary()["StreamStatus"])
+
+    def made(self) -> datetime:
+        made: datetime = self._summary()["StreamCreationTimestamp"]
+        return made
+
+    def _summary(self) -> dict[str, Any]:
+        summary: dict[str, Any] = self.client.describe_stream_summary(StreamName=self.name)["StreamDescriptionSummary"]
+        return summary
 
     def put(self, count: int) -> None:
         for _ in range(count):
@@ -167,6 +174,7 @@ def test_an_unknown_stream_and_a_stream_made_again(kinesis: KinesisService):
     with opened(orders) as stream:
         read(stream)
         token = stream.token
+    made = orders.made()
     orders.client.delete_stream(StreamName="again")
     until = time.monotonic() + 60
     while "again" in orders.client.list_streams()["StreamNames"]:
@@ -174,6 +182,7 @@ def test_an_unknown_stream_and_a_stream_made_again(kinesis: KinesisService):
         time.sleep(0.05)
     kinesis.ahead(2)  # streams are told apart by the second that they were made in
     again = Orders(kinesis, "again", shards=1)
+    assert again.made() - made >= timedelta(seconds=2)
     with pytest.raises(InvalidToken, match="deleted and made again"):
         opened(again, token)
 
