@@ -15,9 +15,8 @@ A shard is in one of these states:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import nsmallest
 
-from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage, agreeing_us
+from streamiter.lineage import EVERY_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon, Position
 from streamiter.record import Record
@@ -27,13 +26,14 @@ from streamiter.stream.floors import Floors
 from streamiter.stream.frontier import Frontier
 from streamiter.stream.gaps import Gaps
 from streamiter.stream.handover import Handed, Handover
-from streamiter.stream.mark import Mark
+from streamiter.stream.mark import Mark, Marks
 from streamiter.stream.opening import Opening
 from streamiter.stream.probes import Probes
 from streamiter.stream.retention import Retention
 from streamiter.stream.schedule import Schedule
 from streamiter.stream.start import Start
 from streamiter.stream.succession import Succession
+from streamiter.stream.wishes import Wishes
 from streamiter.token import Token, TokenLane, high_key
 
 
@@ -63,6 +63,11 @@ class Reading:
         self._start = Start(token.start)
         self._retention = Retention(token, retention_us)
         self._frontier = Frontier(self.lineage, self.lanes, token)
+        self._wishes = Wishes(self.lanes, self.merge, self.schedule, self.discovery)
+        self._marks = Marks(
+            *(self.lanes, self.merge, self._frontier, self.discovery, self.schedule, self._retention),
+            lateness_us=lateness_us or 0,
+        )
         self._probes = Probes(self.lineage, self.schedule)
         self._handover = Handover(self.lineage) if hands_over else None
         self._gaps = Gaps(self.lineage, self.lanes, self.merge, self.schedule, holds=lateness_us is not None)
@@ -273,16 +278,7 @@ class Reading:
 
     def wishes(self, now_us: int, most: int = 1 << 30) -> list[str]:
         """The lanes to be asked now, at most so many: first the one that holds the merge, then the emptiest."""
-        self.schedule.hurry(self.merge, self.lanes, now_us)
-        due = self.schedule.due(now_us)
-        least = self.merge.least_bound
-        holder = least[1] if least is not None else None
-
-        def need(shard_id: str) -> tuple[bool, bool, float]:
-            lane = self.lanes.get(shard_id)
-            return shard_id != holder, lane is not None, 0.0 if lane is None else lane.waiting_bytes
-
-        return sorted(due, key=need) if len(due) <= most else nsmallest(most, due, key=need)
+        return self._wishes.lanes(now_us, most)
 
     def wants_listing(self, now_us: int) -> bool:
         """Whether the shards are to be listed now."""
@@ -292,11 +288,7 @@ class Reading:
     @property
     def listing_due_us(self) -> int | None:
         """When to list next; None while a listing is under way."""
-        if not self.discovery.is_searching or not self.schedule.is_catching_up(self.lanes):
-            return self.discovery.due_us()
-        holder = self.merge.held_by
-        is_held = holder is not None and self.discovery.is_waiting(holder)
-        return self.discovery.due_us(gather_us=HELD_GATHER_US if is_held else GATHER_US)
+        return self._wishes.listing_due_us
 
     def asked(self, shard_id: str) -> None:
         """A call for the lane is under way."""
@@ -347,34 +339,11 @@ class Reading:
 
     def mark(self, now_us: int) -> Mark:
         """Begins to find out what the service holds at this moment: every lane is asked, the shards are listed."""
-        self.schedule.hasten(now_us)
-        self.discovery.request()
-        return Mark(self.schedule.serial, self.discovery.begun)
+        return self._marks.begin(now_us)
 
     def is_past(self, mark: Mark) -> bool:
         """Whether everything that the service held at the mark was returned."""
-        if mark.goals is None:
-            if not self._is_fetched(mark):
-                return False
-            mark.aim(self.lanes)
-        return mark.is_met(self.lanes)
-
-    def _is_fetched(self, mark: Mark) -> bool:
-        """Whether each lane has come to its tip or its end, and the shards were listed, since the mark was set."""
-        discovery = self.discovery
-        if self.merge.is_blocked or self._frontier.asleep or not discovery.has_heard_since(mark.ticket):
-            return False
-        if mark.service_us is None:
-            mark.service_us = self.service_us
-        return not discovery.is_searching and all(
-            lane.ended or self._is_beyond(lane, mark) for lane in self.lanes.values()
-        )
-
-    def _is_beyond(self, lane: Lane, mark: Mark) -> bool:
-        """Whether all of the lane that was held at the mark was fetched: it came to its tip, or to what is newer."""
-        if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
-            return True
-        return mark.is_before(lane, self._lateness_us or 0)
+        return self._marks.is_past(mark)
 
     def token(self) -> Token:
         """The state after the last record returned."""
