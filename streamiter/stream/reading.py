@@ -18,10 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from streamiter.lineage import EVERY_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
-from streamiter.position import AtTime, Horizon, Position
+from streamiter.position import Position
 from streamiter.record import Record
 from streamiter.shard import Shard, hinted_us
 from streamiter.stream import gaps, resume
+from streamiter.stream.admission import Admission
+from streamiter.stream.ends import Ends
 from streamiter.stream.floors import Floors
 from streamiter.stream.frontier import Frontier
 from streamiter.stream.gaps import Gaps
@@ -70,20 +72,28 @@ class Reading:
         )
         self._probes = Probes(self.lineage, self.schedule)
         self._handover = Handover(self.lineage) if hands_over else None
-        self._gaps = Gaps(self.lineage, self.lanes, self.merge, self.schedule, holds=lateness_us is not None)
+        self._gaps = Gaps(
+            *(self.lineage, self.lanes, self.merge, self.schedule, self._retention), holds=lateness_us is not None
+        )
         self._floors = Floors(
             *(token, self.lineage, self.lanes, self._frontier, self.schedule, self._retention),
             leaves_to_others=hands_over,
         )
         self._ghosts = self._floors.ghosts
         self._succession = Succession(
-            *(self.lineage, self.lanes, self.merge, self.discovery, self._gaps, self._retention)
+            *(self.lineage, self.lanes, self.merge, self.discovery),
+            *(self._frontier, self._ghosts, self._gaps, self._retention),
         )
+        self._admission = Admission(*(self.lineage, self.lanes, self.merge, self.schedule, self._gaps, self._handover))
         self._opening = Opening(
-            *(token, self.lineage, self._frontier, self._floors, self.discovery, self._retention),
+            *(token, self.lineage, self.merge, self._frontier, self._floors, self.discovery, self._retention),
+            self._admission,
             handover=self._handover,
             lateness_us=lateness_us,
-            begin=self._begin,
+        )
+        self._ends = Ends(
+            *(self.merge, self.discovery, self.schedule, self._frontier, self._retention),
+            *(self._ghosts, self._opening, self._handover),
         )
         self.merge.is_blocked = True
         for entry in token.lanes:
@@ -101,11 +111,11 @@ class Reading:
         listed = {shard.id for shard in rows}
         doubtful = self._frontier.doubtful
         self.discovery.heard(ticket, listed, news, doubtful, now_us, agreeing_us=self._agreeing_us)
-        self._open_all(now_us)
+        self._opening.open_all(now_us)
         childless = self._succession.settle(ticket, listed, now_us)
-        self._pass_handed(now_us)
+        self._ends.pass_handed(now_us)
         self._succession.watch(service_us, childless, now_us, is_final=is_final)
-        self._forget(listed, now_us)
+        self._succession.forget(listed, now_us)
 
     def _agreeing_us(self, shard_id: str) -> int:
         """Over how long listings must agree on a shard that they leave in doubt."""
@@ -153,8 +163,7 @@ class Reading:
         if shard_id in self._probes:
             return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
-        if opened and shard_id not in self._ghosts and self._retention.is_stale(lane.fetch_position):
-            self._gaps.stand(lane, gaps.TOO_OLD)
+        if opened and shard_id not in self._ghosts and self._gaps.stand_if_stale(lane):
             return False
         lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes, skipped=skipped)
         if shard_id in self._ghosts:
@@ -164,12 +173,12 @@ class Reading:
         self.schedule.answered(lane, now_us)
         if ended:
             self.see(children)
-            self._ended(lane, now_us)
+            self._ends.ended(lane, now_us)
             if children and self.discovery.found(shard_id):
                 self.merge.release(shard_id)
             if any(child.id in self._frontier.unsure for child in children):
                 self.discovery.request()  # the other parent of a merge is not listed yet
-            self._pass_handed(now_us)
+            self._ends.pass_handed(now_us)
         return True
 
     def failed(self, shard_id: str, due_us: int) -> None:
@@ -182,8 +191,7 @@ class Reading:
         So it is where that would hide a gap, which then stands, and where another shard may show that it can be passed over.
         """
         lane = self.lane(shard_id)
-        if shard_id not in self._ghosts and self._retention.is_stale(lane.fetch_position):
-            self._gaps.stand(lane, gaps.TOO_OLD)
+        if shard_id not in self._ghosts and self._gaps.stand_if_stale(lane):
             return None
         return self._probes.position(lane, self._frontier.unread, self.service_us)
 
@@ -194,47 +202,29 @@ class Reading:
 
     def trimmed(self, shard_id: str, now_us: int) -> bool:
         """The service does not hold the place any more. Gives whether the lane can go on without a gap, at its tip of late."""
-        lane = self.lane(shard_id)
         if shard_id in self._ghosts:
-            self._ghosts.end(shard_id)
-            self._open_all(now_us)
+            self._ends.end_ghost(shard_id, now_us)
             return True
         if shard_id in self._probes:
             return self._judge(shard_id, [], now_us, ended=True)
-        position = lane.fetch_position
-        if isinstance(position, Horizon | AtTime) and not self._retention.is_stale(position):
-            lane.reopen()
-            return True  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
-        if self._was_idle(lane):
-            assert lane.idle_us is not None
-            # All up to its tip was read, minutes ago at most; only the last record is old.
-            lane.resume_at(AtTime(lane.idle_us, self.service_us))
-            self.merge.update(lane)
-            return True
-        self._gaps.stand(lane, gaps.TRIMMED)
-        return False
-
-    def _was_idle(self, lane: Lane) -> bool:
-        """Whether all up to a tip that is held still was returned, and nothing after it was."""
-        if len(lane) or lane.idle_us is None or self._retention.is_stale(AtTime(lane.idle_us)):
-            return False
-        return lane.emitted_us is None or lane.emitted_us < lane.idle_us
+        return not self._gaps.stand_if_trimmed(self.lanes[shard_id])
 
     def unreachable(self, shard_id: str, now_us: int) -> None:
         """The service does not know the shard any more: a gap where it or an ancestor was read, else only counted (law 5)."""
-        lane = self.lane(shard_id)
         if shard_id in self._ghosts:
-            self._ghosts.end(shard_id)
-            self._open_all(now_us)
-        elif shard_id in self._probes:
+            self._ends.end_ghost(shard_id, now_us)
+            return
+        if shard_id in self._probes:
             self._judge(shard_id, [], now_us, ended=True)
-        elif lane.last_us is not None or lane.place is not None:
-            lane.is_gone = True
+            return
+        lane = self.lanes[shard_id]
+        lane.is_gone = True
+        if lane.last_us is not None or lane.place is not None:
             self._gaps.stand(lane, gaps.REMOVED)
         else:
             self.gone += 1
-            self._end_gone(lane, now_us)
-            self._pass_handed(now_us)
+            self._ends.pass_over(lane, now_us)
+            self._ends.pass_handed(now_us)
 
     def retain(self, retention_us: int) -> None:
         """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
@@ -266,13 +256,12 @@ class Reading:
             return
         if lane.is_gone:
             lane.gap = None
-            self._end_gone(lane, now_us)
-            self._pass_handed(now_us)
-            return
-        lane.restart(self._start.position(lane.emitted_us, self.service_us))
-        self.merge.update(lane)
-        self._fetch_or_hand(lane, now_us)
-        self._pass_handed(now_us)
+            self._ends.pass_over(lane, now_us)
+        else:
+            lane.restart(self._start.position(lane.emitted_us, self.service_us))
+            self.merge.update(lane)
+            self._admission.go_on(lane, now_us)
+        self._ends.pass_handed(now_us)
 
     # -- wishes out
 
@@ -381,18 +370,6 @@ class Reading:
         if entry.gap or not lane.childless:
             self.merge.open(lane)
 
-    def _open_all(self, now_us: int) -> None:
-        """Opens all that may be opened, and blocks the merge while of any shard it is not clear what it follows."""
-        self._opening.open_all(now_us)
-        self.merge.is_blocked = self._opening.is_blocked
-
-    def _begin(self, lane: Lane, now_us: int) -> None:
-        """A lane is read from now on."""
-        self.lanes[lane.shard_id] = lane
-        self.lineage.fix_rank(lane.shard_id, lane.rank)
-        self.merge.open(lane)
-        self._fetch_or_hand(lane, now_us)
-
     # -- seeking without AT_TIMESTAMP
 
     def refuse_time(self, shard_id: str, now_us: int) -> None:
@@ -415,16 +392,10 @@ class Reading:
             return True
         for shard_id in verdict.parents:
             if verdict.are_old:
-                self._pass_over(self.lanes[shard_id], now_us)
+                self._ends.pass_over(self.lanes[shard_id], now_us)
             else:
                 self.schedule.at(shard_id, now_us)
         return False
-
-    def _pass_over(self, lane: Lane, now_us: int) -> None:
-        lane.push([], self.service_us or 0, ended=True)
-        self.schedule.drop(lane.shard_id)
-        self.merge.update(lane)
-        self._ended(lane, now_us)
 
     # -- handing over
 
@@ -437,42 +408,3 @@ class Reading:
         """The ancestors that somebody else reads, or has read: only they know how high their order times go."""
         handed = self._handover.shards if self._handover is not None else set()
         return self._floors.lost_above(shard_id, handed)
-
-    def _fetch_or_hand(self, lane: Lane, now_us: int) -> None:
-        if self._handover is None or not self._handover.takes(lane.shard_id):
-            self.schedule.at(lane.shard_id, now_us)
-        elif self._retention.is_stale(lane.fetch_position):
-            self._gaps.stand(lane, gaps.TOO_OLD)
-        else:
-            self._handover.add(lane)
-
-    def _pass_handed(self, now_us: int) -> None:
-        """What is handed over counts as read here; what is below it may be opened, and handed over in turn."""
-        while self._handover is not None and (lane := self._handover.next()) is not None:
-            self._pass_over(lane, now_us)
-
-    # -- ends
-
-    def _ended(self, lane: Lane, now_us: int) -> None:
-        if lane.shard_id in self._ghosts:
-            self._open_all(now_us)
-            return
-        self._frontier.passed.add(lane.shard_id)
-        self.discovery.ended(lane.shard_id, now_us, gone=lane.is_gone)
-        self._opening.open_below(lane.shard_id, now_us)
-        self.merge.is_blocked = self._opening.is_blocked
-
-    def _end_gone(self, lane: Lane, now_us: int) -> None:
-        lane.is_gone = True
-        self._pass_over(lane, now_us)
-
-    def _forget(self, listed: set[str], now_us: int) -> None:
-        """Lets go of shards that are read and that the service lists no more, so that memory follows what is listed."""
-        for shard_id in self.discovery.forgotten(list(self.lineage), listed, now_us):
-            children = self.lineage.children(shard_id)
-            lane = self.lanes.get(shard_id)
-            is_read = shard_id in self._frontier.read or (lane is not None and self._succession.is_over(lane))
-            if is_read and all(child in self.lanes or child in self._frontier.read for child in children):
-                self.lanes.pop(shard_id, None)
-                self._ghosts.forget(shard_id)
-                self._frontier.forget(shard_id)
