@@ -253,8 +253,7 @@ class Reading:
             lane.ended_us = self.service_us
             if not self.discovery.is_waiting(lane.shard_id):
                 self.merge.release(lane.shard_id)
-            return
-        if lane.is_gone:
+        elif lane.is_gone:
             lane.gap = None
             self._ends.pass_over(lane, now_us)
         else:
@@ -395,6 +394,7 @@ class Reading:
                 self._ends.pass_over(self.lanes[shard_id], now_us)
             else:
                 self.schedule.at(shard_id, now_us)
+        self._ends.pass_handed(now_us)
         return False
 
     # -- handing over
