@@ -78,6 +78,12 @@ class Driver:
         """Whether the stream is disabled: no shard will follow any more."""
         return self._listings.is_final
 
+    @property
+    def is_drained(self) -> bool:
+        """Whether the stream is disabled, and all of it was returned."""
+        self.reading.settle()
+        return self.is_final and self.reading.is_drained
+
     def restart(self, reading: Reading) -> None:
         """Goes on with another reading: calls under way for the old one are left to end by themselves."""
         if self._callers.under_way:
