@@ -30,8 +30,8 @@ class Bounds:
 
     def place(self, lane: Lane) -> None:
         """The lane changed, and its bound perhaps with it."""
-        old, bound = self._of.get(lane.shard_id), lane.bound
-        if old is not None and old != bound:
+        old = self._of.get(lane.shard_id)
+        if old is not None and old != (bound := lane.bound):
             self._sorted.remove((old, lane.shard_id))
             self._of[lane.shard_id] = bound
             self._sorted.add((bound, lane.shard_id))

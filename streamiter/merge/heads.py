@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sortedcontainers import SortedList
 
@@ -62,6 +62,7 @@ class Heads:
         if head is not None:
             self._sorted.remove(head)
 
-    def _check(self) -> None:
-        """Raises AssertionError where the heads contradict themselves."""
+    def _check(self, lanes: Iterable[Lane]) -> None:
+        """Raises AssertionError where the heads contradict themselves, or these lanes."""
         assert list(self._sorted) == sorted(self._of.values())
+        assert all(self._of.get(lane.shard_id) == (head_of(lane) if len(lane) else None) for lane in lanes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, length_hint
 
 from streamiter.merge.bounds import EVERYTHING, Bounds
 from streamiter.merge.heads import Heads, head_of
@@ -67,7 +67,7 @@ class Merge:
 
     def records(self) -> Iterator[Record]:
         """The records that can come out now, in order; each that is taken from the iterator counts as returned."""
-        if not self._window.untouched:
+        if not length_hint(self._window.iterator):
             self.settle()
             self._open_window()
         return self._window.iterator
@@ -88,7 +88,7 @@ class Merge:
     def settle(self) -> None:
         """Takes note of what was taken from the window since the last time."""
         window = self._window
-        taken = len(window.records) - window.untouched
+        taken = len(window.records) - length_hint(window.iterator)
         if taken == window.taken:
             return
         counts = Counter(map(_shard_of, window.records[window.taken : taken]))
@@ -147,13 +147,14 @@ class Merge:
 
     def _ends(self) -> dict[Lane, int]:
         """How far each lane's records go into the next window: an index past the last of them."""
+        least = self._bounds.least
         lanes = [self._lanes[shard_id] for shard_id in self._heads.up_to(self._limit())]
-        ends = {lane: end for lane in lanes if (end := self._end(lane)) > lane.head}
+        ends = {lane: end for lane in lanes if (end := self._end(lane, least)) > lane.head}
         return first_part(ends) if ends else ends
 
-    def _end(self, lane: Lane) -> int:
+    def _end(self, lane: Lane, least: Bound) -> int:
         """How far the lane's records can come out: an index past the last of them."""
-        end = lane.end_below(self._bounds.least)
+        end = lane.end_below(least)
         if self.high is not None and lane.rank != self.high[1]:
             # Late ones come at once. The lane of the greatest key itself has none: what follows there sorts behind it.
             end = max(end, lane.end_below(self.high[:2]))
@@ -196,7 +197,6 @@ class Merge:
         for lane in self._lanes.values():
             lane._check()
         self._bounds._check(self._lanes)
-        self._heads._check()
         window = self._window
         rest = [(record.order_us, window.lanes[record.shard_id]) for record in window.records[window.taken :]]
         waiting = {lane.shard_id: list(lane.times[lane.head :]) for lane in self._lanes.values()}
@@ -204,8 +204,5 @@ class Merge:
             assert waiting[lane.shard_id].pop(0) == time_us
         assert all((a[0], a[1].rank) <= (b[0], b[1].rank) for a, b in pairwise(rest))
         assert abs(self.waiting_bytes - sum(lane.waiting_bytes for lane in self._lanes.values())) < 1.0
-        if rest:
-            assert (rest[-1][0], rest[-1][1].rank) <= self._limit()
-        else:
-            heads = {lane.shard_id: head_of(lane) for lane in self._lanes.values() if len(lane)}
-            assert self._heads._of == heads
+        assert not rest or (rest[-1][0], rest[-1][1].rank) <= self._limit()
+        self._heads._check(() if rest else self._lanes.values())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import takewhile
-from operator import length_hint
 
 from streamiter.merge.bounds import EVERYTHING
 from streamiter.merge.lane import Bound, Lane
@@ -46,11 +45,6 @@ class Window:
     def rest(self) -> int:
         """How many are still to come."""
         return len(self.records) - self.taken
-
-    @property
-    def untouched(self) -> int:
-        """How many the iterator still gives: whoever has it may take some unseen."""
-        return length_hint(self.iterator)
 
     def stamp(self, clock: int) -> None:
         """Writes on each record what the merge found for it; the rest of its order is its lane's."""
