@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -69,6 +70,16 @@ def test_each_mistake_is_told_with_its_remedy(call: Call, words: list[str], says
     plain = told.replace(" ; ", "; ").replace("✗ stream ", "")
     assert all(part in plain for part in says.split("; ")), plain
     assert "Streams('" not in told and "secret" not in told and "Exception" not in told
+
+
+@pytest.mark.parametrize("command", ["tail", "shards", "top", "export --to changes --format jsonl"])
+def test_every_command_tells_alike_what_it_cannot_find(call: Call, command: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, *rest = command.split()
+    done = call(name, "user", *rest)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "streamiter: there is no table user here; did you mean users?\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_credentials_and_no_region_are_told_by_the_option_that_names_them(call: Call, monkeypatch):
