@@ -66,10 +66,10 @@ class Examination:
     def run(self) -> None:
         """Everything."""
         source = self._source
-        if isinstance(source, DynamoDBStreams | KinesisStreams) and source.session is not None:
+        if isinstance(source, DynamoDBStreams | KinesisStreams) and _has_session(source):
             self._try("credentials", lambda: self._credentials(source))
             self._try("region", lambda: self._region(source))
-        if isinstance(source, DynamoDBStreams) and source.session is not None:
+        if isinstance(source, DynamoDBStreams) and _has_session(source):
             self._try("stream", lambda: self._table(source))
         else:
             self._try("stream", lambda: self._add("good", "stream", arn_of(source.name)))
@@ -279,6 +279,14 @@ def look_at_token(source: Source, clock: Clock, token: Token, lineage: Lineage, 
     is_short = left < source.retention_us / SECOND_US / 6
     told = f"{age(oldest)} behind; what comes next is held for {age(left)} more" if oldest else "at the tip"
     return Finding("note" if is_short else "good", "token", told, "read on soon" if is_short else "")
+
+
+def _has_session(source: DynamoDBStreams | KinesisStreams) -> bool:
+    """Whether clients are made here. A session that cannot be had is one, too: what hinders it is the first finding."""
+    try:
+        return source.session is not None
+    except StreamiterError:
+        return True
 
 
 def _service_of(source: DynamoDBStreams | KinesisStreams) -> str:
