@@ -55,6 +55,14 @@ def test_a_line_has_time_event_key_and_what_changed(users: Simulator, invoke: In
     assert done.stderr == "", "no line at the foot where there is no terminal"
 
 
+def test_a_number_that_became_a_text_shows_that_it_changed(sim: Simulator, invoke: Invoke):
+    sim.shape("S0")
+    old, new = {"id": "a", "n": 1, "l": [2], "m": "null"}, {"id": "a", "n": "1", "l": ["2"], "m": None}
+    sim.put("S0", key="a", event="MODIFY", old=old, new=new)
+    done = invoke(*ALL)
+    assert done.stdout.splitlines()[0].endswith('MODIFY  a  n: 1 → "1"  l: [2] → ["2"]  m: "null" → null')
+
+
 def test_json_has_all_of_a_record_and_keeps_every_digit(sim: Simulator, invoke: Invoke):
     sim.shape("S0")
     number = "1234567890123456789012345678901234567.8"
