@@ -48,8 +48,8 @@ def in_our_words(error: StreamiterError) -> str:
     """The message, in a line, for who typed the command."""
     if isinstance(error, RecordsExpired):
         return (
-            f"records of shard {error.shard_id} after {error.position} may be lost: {error.reason}; --skip-gaps accepts "
-            "that and reads on, another --from (without the token file) starts elsewhere"
+            f"{error.what}; --skip-gaps accepts that and reads on, another --from (without the token file) starts "
+            "elsewhere"
         )
     text = _MADE.sub(_made, _SOURCE.sub("", str(error)))
     text = _NO_REGION.sub(r"'\1' is no region; name one, such as eu-west-1: --region NAME", text)
