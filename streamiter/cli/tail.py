@@ -16,7 +16,7 @@ from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_
 from streamiter.cli.moments import Moment, age, check_order
 from streamiter.cli.outputs import complain
 from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
-from streamiter.cli.reader import find_source, open_stream
+from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
 from streamiter.cli.tokenfile import TokenFile
@@ -186,6 +186,8 @@ class Tail:
             if printed == self._limit:
                 break
         self._journal.settle()
+        if record is None and self._until != "caught_up" and (why := why_ended(stream)):
+            self._notice(why)
 
     def _look_at(self, record: Record) -> tuple[bool, str | None]:
         """Whether a record fits, and its line. One that nobody can decode is told of, and passed."""

@@ -245,6 +245,23 @@ def test_a_link_stays_a_link(users: Simulator, invoke: Invoke, tmp_path: Path):
     assert (tmp_path / "link").is_symlink() and token_in(tmp_path / "real")["clock"] == 4
 
 
+@pytest.mark.parametrize(
+    "words", [("tail", "users"), ("export", "users", "--to", "changes", "--format", "jsonl", "--follow"), ("top", "users")]
+)
+def test_what_would_go_on_says_why_it_ends(
+    users: Simulator, invoke: Invoke, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    users.disable()
+    done = invoke(*words, "--from", "trim_horizon")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == (
+        "streamiter: the stream was disabled, and what it held is read to the end; enabling it again makes a new one, "
+        "with the table's name: streamiter doctor tells how it stands\n"
+    )
+    assert invoke(*ALL).stderr == "", "it was to end"
+
+
 def test_gaps_end_it_with_a_remedy_or_are_skipped(users: Simulator, invoke: Invoke, tmp_path: Path):
     file = tmp_path / "users.token"
     invoke(*ALL, "--token-file", file, "-n", "2")
