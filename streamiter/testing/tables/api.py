@@ -17,6 +17,7 @@ from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.checks import check_batch, check_new_table
 from streamiter.testing.tables.engine import Engine
+from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.specification import check_update, view_at_creation
 from streamiter.testing.tables.ttl import TimeToLive
 from streamiter.testing.writing import write
@@ -32,6 +33,9 @@ _TAGS = {"ListTagsOfResource", "TagResource", "UntagResource"}
 _ADMIN = {"DescribeContinuousBackups", "DescribeEndpoints", "DescribeLimits", "UpdateContinuousBackups"}
 _PASSED = _WRITES | _STATEMENTS | _READS | _TAGS | _ADMIN
 
+# What moto's answers have beyond the service's.
+_NOT_OURS = {"ConsumedCapacityUnits", "ItemCollectionMetrics"}
+
 _PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
 )
@@ -45,6 +49,7 @@ class TableApi:
         self._knobs = knobs
         self._engine: Engine | None = None
         self._ends: dict[str, TimeToLive] = {}
+        self._tokens = RequestTokens()
         self._signed_region: str | None = None  # of the call under way
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
@@ -105,10 +110,13 @@ class TableApi:
             check_batch(body["RequestItems"], keys)
         if operation in _TAGS:
             body = body | {"ResourceArn": self.engine.arn(body["ResourceArn"].rpartition(":table/")[2])}
-        answer, changes = self.engine.call(operation, body)
-        self._publish(changes, now_us)
+        answer = self._tokens.answer(operation, body, now_us)
+        if answer is None:
+            answer, changes = self.engine.call(operation, body)
+            self._publish(changes, now_us)
+            self._tokens.note(operation, body, answer, now_us)
         unasked = {"ConsumedCapacity"} if body.get("ReturnConsumedCapacity", "NONE") == "NONE" else set()
-        return {name: value for name, value in answer.items() if name not in {*unasked, "ItemCollectionMetrics"}}
+        return {name: value for name, value in answer.items() if name not in unasked | _NOT_OURS}
 
     def _publish(self, changes: list[Change], now_us: int, identity: dict[str, str] | None = None) -> None:
         for change in changes:
