@@ -23,7 +23,8 @@ _JAVA_NAMES = {"boolean": "Boolean", "integer": "Integer", "long": "Long", "doub
 
 def check_type(value: object, kind: str) -> None:
     """Refuses a value that is not of a kind, which is named as the service's description names it."""
-    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+    is_broken = kind in ("integer", "long") and isinstance(value, float) and not value.is_integer()
+    if is_broken or not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise Refusal("SerializationException", _complaint(value, kind))
 
 

@@ -115,6 +115,7 @@ def test_members_that_lack_are_refused(sim):
         ({"StreamArn": True}, "TRUE_VALUE cannot be converted to String"),
         ({"StreamArn": ["x"]}, "Start of list found where not expected"),
         ({"StreamArn": "x" * 40, "Limit": "many"}, "STRING_VALUE cannot be converted to Integer"),
+        ({"StreamArn": "x" * 40, "Limit": 1.5}, "DECIMAL_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "ShardFilter": "many"}, "Unexpected field type"),
     ],
 )
