@@ -56,7 +56,8 @@ class KinesisDesk:
         return order
 
     def write_refusal(self, refusal: Refusal) -> bytes:
-        return protocol.write_refusal(own_words(refusal, self._operation))
+        refusal = own_words(refusal, self._operation)
+        return protocol.write_refusal(refusal, refusal.name)  # Kinesis puts no namespace before the name
 
     def _check_rate(self, operation: str, stream: str | None, shard_id: str | None, now_us: int) -> None:
         listing, records = operation == "ListShards", operation == "GetRecords"
