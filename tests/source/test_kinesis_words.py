@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from streamiter import InvalidStream, TransientError
+from streamiter import AccessDenied, InvalidStream, TransientError
 from streamiter.errors import PositionTrimmed, ShardGone, SourceError, StreamiterError
 from streamiter.position import AtNumber, AtTime, Position
 from streamiter.source.kinesis_words import kinesis_words
@@ -45,3 +45,18 @@ def test_a_number_that_is_refused_is_trimmed_unless_it_is_another_shard_s():
 def test_a_clock_of_the_service_s_that_is_behind_passes():
     behind = "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis"
     assert type(told("InvalidArgumentException", behind, AtTime(10**15))) is TransientError
+
+
+def test_a_key_that_may_not_be_used_names_the_action_on_the_key():
+    refused = told("KMSAccessDeniedException", "User is not authorized to decrypt records in stream 1:orders:17")
+    assert isinstance(refused, AccessDenied)
+    assert "kms:Decrypt" in str(refused)
+    assert "needs the IAM action kinesis:GetRecords" not in str(refused)
+    assert "kinesis:GetRecords" in str(told("AccessDeniedException", "not authorized"))
+
+
+@pytest.mark.parametrize("code", ["KMSDisabledException", "KMSInvalidStateException", "KMSNotFoundException"])
+def test_a_key_that_cannot_be_used_says_so(code: str):
+    error = told(code, "the key is disabled")
+    assert isinstance(error, SourceError)
+    assert code in str(error)
