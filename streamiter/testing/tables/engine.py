@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import Refusal, internal, invalid
+from streamiter.testing.refusal import Refusal, internal
 from streamiter.testing.tables.changes import Change, ChangeLog
 from streamiter.testing.tables.updates import as_expression, takes_away
 from streamiter.testing.tables.values import read_values
@@ -134,10 +134,6 @@ class Engine:
             raise Refusal(error.code, error.message) from None
         except Exception as error:
             # A request that moto stumbles over; the service would have found words for it.
-            if "Statement" in operation or "TransactStatements" in body:
-                raise invalid(
-                    f"Statement wasn't well formed, or moto cannot read it: {type(error).__name__}"
-                ) from error
             raise internal(f"{operation}: {type(error).__name__}") from error
         answer: dict[str, Any] = _tidy(result or {})
         return answer
