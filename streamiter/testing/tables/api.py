@@ -14,12 +14,13 @@ from streamiter.testing.records import TTL_IDENTITY
 from streamiter.testing.refusal import Refusal, internal, invalid
 from streamiter.testing.service import Service
 from streamiter.testing.tables.changes import Change
-from streamiter.testing.tables.checks import check_batch, check_new_table
+from streamiter.testing.tables.checks import check_actions, check_batch, check_new_table
 from streamiter.testing.tables.descriptions import bare_description, described
 from streamiter.testing.tables.engine import Engine
 from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.specification import check_update, view_at_creation
 from streamiter.testing.tables.statements import Statements
+from streamiter.testing.tables.targets import targets
 from streamiter.testing.tables.ttl import TimeToLive
 from streamiter.testing.writing import write
 
@@ -112,6 +113,8 @@ class TableApi:
             tables = self._service.tables
             keys = {name: tables[name].key_names for name in body["RequestItems"] if name in tables}
             check_batch(body["RequestItems"], keys)
+        elif operation == "TransactWriteItems":
+            check_actions(body["TransactItems"])
         if operation in _TAGS:
             body = body | {"ResourceArn": self.engine.arn(body["ResourceArn"].rpartition(":table/")[2])}
         answer = self._once(operation, body, now_us, lambda: self._call(operation, body, now_us))
@@ -120,6 +123,9 @@ class TableApi:
 
     def _call(self, operation: str, body: Body, now_us: int) -> Body:
         self._mirror(body)
+        for table, request in targets(operation, body):
+            if self.engine.has(table):
+                self.engine.keys(table).check(request)
         answer, changes = self.engine.call(operation, body)
         self._publish(changes, now_us)
         return answer
