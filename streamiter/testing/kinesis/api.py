@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from streamiter.clock import microseconds
+from streamiter.testing.kinesis.asked import check_names_stream, payload_of, wrong
 from streamiter.testing.kinesis.filters import filtered
 from streamiter.testing.kinesis.iterators import KinesisIterator, ListToken
 from streamiter.testing.kinesis.service import KinesisPage, KinesisService, hash_keys, seconds
@@ -98,7 +97,7 @@ class KinesisApi:
         is_on_demand = (asked.get("StreamModeDetails") or {}).get("StreamMode") == "ON_DEMAND"
         distributes = asked.get("RecordDistributionStrategy") == "AUTO"
         if distributes and not is_on_demand:
-            raise _wrong("RecordDistributionStrategy AUTO is for streams in ON_DEMAND mode")
+            raise wrong("RecordDistributionStrategy AUTO is for streams in ON_DEMAND mode")
         stream = self.service.create(asked["StreamName"], now_us, microseconds(self._knobs.enabling))
         stream.is_on_demand, stream.distributes = is_on_demand, distributes
         stream.start(asked.get("ShardCount", 4), now_us)
@@ -149,12 +148,12 @@ class KinesisApi:
         if "NextToken" in asked:
             for member in ("StreamName", "StreamCreationTimestamp", "ExclusiveStartShardId"):
                 if member in asked:
-                    raise _wrong(f"NextToken and {member} cannot be provided together.")
+                    raise wrong(f"NextToken and {member} cannot be provided together.")
             token = ListToken.decode(asked["NextToken"])
             if now_us - token.issued_us >= TOKEN_LIFE_US:
                 raise Refusal("ExpiredNextTokenException", "The NextToken has expired.")
             asked, after = {"StreamName": token.stream, "ShardFilter": token.filter}, token.after
-        _check_names_stream(asked)
+        check_names_stream(asked)
         stream = self.service.active(asked.get("StreamName"), asked.get("StreamARN"), now_us)
         shard_filter = asked.get("ShardFilter")
         shards = filtered(stream, shard_filter, now_us)
@@ -224,8 +223,8 @@ class KinesisApi:
         """Where a record is to be put, under which key, and its payload."""
         key, explicit = row.get("PartitionKey"), row.get("ExplicitHashKey")
         if explicit is not None and int(explicit) >= WHOLE:
-            raise _wrong(f"ExplicitHashKey {explicit} is not below 2 ** 128")
-        return stream.owner(key, explicit), key, _payload(row["Data"])
+            raise wrong(f"ExplicitHashKey {explicit} is not below 2 ** 128")
+        return stream.owner(key, explicit), key, payload_of(row["Data"])
 
     def _put(
         self, stream: KinesisTruth, shard: KinesisShard, key: str | None, payload: bytes, now_us: int
@@ -246,35 +245,5 @@ class KinesisApi:
         return {"ShardIterator": iterator}
 
     def _stream(self, asked: dict[str, Any], now_us: int) -> KinesisTruth:
-        _check_names_stream(asked)
+        check_names_stream(asked)
         return self.service.stream(asked.get("StreamName"), asked.get("StreamARN"), now_us)
-
-
-def _wrong(told: str) -> Refusal:
-    return Refusal("InvalidArgumentException", told)
-
-
-def _check_names_stream(asked: dict[str, Any]) -> None:
-    if asked.get("StreamName") is None and asked.get("StreamARN") is None:
-        raise _wrong("StreamName or StreamARN must be specified")
-
-
-def _payload(text: str) -> bytes:
-    try:
-        return b64decode(text, validate=True)
-    except binascii.Error:
-        raise Refusal("SerializationException", "Data is no base64") from None
-
-
-def write_page(page: KinesisPage) -> bytes:
-    """GetRecords' answer: the records' JSON was made when they were put."""
-    told: dict[str, Any] = {"MillisBehindLatest": page.behind_us // 1000}
-    if page.next_iterator is not None:
-        told["NextShardIterator"] = page.next_iterator
-    if page.children:
-        told["ChildShards"] = [
-            {"ShardId": child.id, "ParentShards": list(child.parents), "HashKeyRange": hash_keys(child)}
-            for child in page.children
-        ]
-    records = b",".join([record.body for record in page.records])
-    return b'{"Records":[%b],%b' % (records, _encode(told)[1:])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from streamiter.testing import protocol
-from streamiter.testing.kinesis.api import KinesisApi, own_words, write_page
+from streamiter.testing.kinesis.api import KinesisApi, own_words
+from streamiter.testing.kinesis.pages import write_page
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.orders import Order
