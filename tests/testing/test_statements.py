@@ -179,6 +179,8 @@ def test_a_select_reads(ann):
         ("DELETE FROM orders WHERE id='ann' OR n=1", "ValidationException", "mandatory equality"),
         ("DELETE FROM orders WHERE id='ann' n=1", "ValidationException", "wasn't well formed"),
         ("SELECT * FROM orders WHERE id='ann' ~", "ValidationException", "wasn't well formed"),
+        ("SELECT * FROM orders WHERE id IN []", "ValidationException", "wasn't well formed"),
+        ("SELECT * FROM orders WHERE " + "(" * 5000, "ValidationException", "nested too deep"),
     ],
 )
 def test_statements_are_refused(ann, statement, error, words):

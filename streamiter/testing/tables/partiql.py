@@ -42,7 +42,13 @@ class Statement(NamedTuple):
 
 def parse(text: str, parameters: Sequence[Mapping[str, Any]], keys_of: KeysOf) -> Statement:
     """The operation that a statement stands for; a refusal where it is none."""
-    parser = Parser(text, parameters)
+    try:
+        return _parse(Parser(text, parameters), keys_of)
+    except RecursionError:
+        raise malformed("it is nested too deep") from None
+
+
+def _parse(parser: Parser, keys_of: KeysOf) -> Statement:
     for verb, read in (("INSERT", _insert), ("UPDATE", _update), ("DELETE", _delete), ("SELECT", _select)):
         if parser.words.take_if(verb):
             statement = read(parser, keys_of)

@@ -121,6 +121,8 @@ class Parser:
         if closing == ")":
             self.words.expect("(")
         choices = self._until(closing, self.operand)
+        if not choices:
+            raise malformed("IN takes one value at least")
         either = [Infix(("=",), (left, choice)) for choice in choices]
         return either[0] if len(either) == 1 else Infix(("OR",) * (len(either) - 1), tuple(either))
 
