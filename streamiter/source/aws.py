@@ -152,6 +152,8 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
     if error.operation_name == "AssumeRole":
         action = "sts:AssumeRole"  # botocore takes the role on in the middle of another call
     told = f"{where}: {action}: {_answer(code, message)}"
+    if code == "KMSAccessDeniedException":
+        action = "kms:Decrypt"  # it is the stream's key that refuses
     if code in _OUR_WORDS:
         return _OUR_WORDS[code](told)
     if code == "ResourceNotFoundException":
