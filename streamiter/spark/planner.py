@@ -17,7 +17,7 @@ from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.between import ranges_between
 from streamiter.spark.formats import record_type
-from streamiter.spark.listing import list_lineage
+from streamiter.spark.listing import list_between
 from streamiter.spark.options import Options
 from streamiter.spark.packing import MOST_BYTES, pack, row_bytes
 from streamiter.spark.parts import Partition, Rows, ShardRange, handed_range, partitions
@@ -243,7 +243,7 @@ def plan(
 
 def plan_between(start: Token, end: Token, source: Source, options: Options, clock: Clock) -> list[Partition]:
     """Partitions of what lies between two tokens: all of it is read by tasks."""
-    lineage, service_us = list_lineage(source, clock)
+    lineage, service_us = list_between(source, start, end, clock)
     ranges = ranges_between(start, end, lineage, service_us)
     return plan(ranges, [], source, options, service_us, refuses_time(source, _sought(ranges, [])))
 
