@@ -86,6 +86,7 @@ def _range(
     is_unread = lane.floor is None and lane.place is None
     # What was read before the token is in its floor, unless it says otherwise.
     seek = ancestors if lane.unresolved else [above for above in ancestors if above not in read]
-    since_us = start.start if is_unread else None
+    is_below_start = start.start is not None and lane.unresolved and (lane.floor or 0) < start.start
+    since_us = start.start if is_unread or is_below_start else None
     idle_us = lane.time if lane.time is not None and (lane.floor is None or lane.floor < lane.time) else None
     return ShardRange(shard_id, rank, lane.position, stop, lane.floor, tuple(seek), since_us, idle_us)
