@@ -9,16 +9,41 @@ from streamiter.spark.parts import ShardRange
 from streamiter.token import Token, TokenLane
 
 
-def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
-    """The ranges from one token to a later one, parents first. The lineage is as listings tell it by now."""
+def named_by(start: Token, end: Token) -> Lineage:
+    """The shards that two tokens name, with the ranks that they had."""
+    lineage = Lineage()
     for named in (*start.lanes, *end.lanes):
         lineage.add(Shard(named.shard, named.parents))
         if named.rank is not None:
             lineage.fix_rank(named.shard, named.rank)
+    return lineage
+
+
+def doubtful_between(start: Token, end: Token, lineage: Lineage) -> set[str]:
+    """The shards of which listings lack what they follow: something may be missing between the tokens, or above.
+
+    Above what was read before nothing matters, but for floors that have to be asked for.
+    """
+    before = {lane.shard: lane for lane in start.lanes}
+    after = {lane.shard for lane in end.lanes}
+    read_before = _read_before(start, end, lineage)
+    unread = (after | lineage.ancestors(*after)) - before.keys() - read_before
+    unresolved = {lane.shard for lane in start.lanes if lane.unresolved and lane.ended is None}
+    followed = {*unread, *unresolved, *lineage.ancestors(*unread, *unresolved)}
+    doubtful = {shard_id for shard_id in followed if not lineage.is_whole(shard_id)}
+    if not start.fresh:
+        # It may be above what was read, connected by one that the listing lacks.
+        doubtful |= {shard_id for shard_id in unread if not lineage[shard_id].parents}
+    return doubtful
+
+
+def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
+    """The ranges from one token to a later one, parents first. The lineage is what they name, and what listings tell."""
     before = {lane.shard: lane for lane in start.lanes}
     after = {lane.shard: lane for lane in end.lanes}
-    read_before = lineage.ancestors(*before) - before.keys()
+    read_before = _read_before(start, end, lineage)
     read_after = lineage.ancestors(*after) - after.keys()
+    unread_after = lineage.descendants(*after)
     found = []
     for shard_id in sorted(lineage, key=lambda shard_id: (lineage.rank(shard_id).depth, shard_id)):
         lane, last = before.get(shard_id), after.get(shard_id)
@@ -28,12 +53,18 @@ def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int |
             if last.place is None or (lane is not None and lane.place == last.place):
                 continue  # Nothing was read of it.
             stop: Place | None = Place.of(*last.place)
-        elif last is not None or shard_id in read_after:
-            stop = None
+        elif last is not None or shard_id in read_after or (lane is not None and shard_id not in unread_after):
+            stop = None  # Also where nothing listed connects the end to it any more: its rest was read, or is lost.
         else:
             continue  # It is unread at the end, too.
         found.append(_range(shard_id, start, lane, stop, lineage, read_before, service_us))
     return found
+
+
+def _read_before(start: Token, end: Token, lineage: Lineage) -> set[str]:
+    """What was read before the start: all above its lanes, but for what turned up there later, and is under way at the end."""
+    named = {lane.shard for lane in start.lanes}
+    return lineage.ancestors(*named) - named - {lane.shard for lane in end.lanes if lane.ended is None}
 
 
 def _range(
@@ -55,6 +86,7 @@ def _range(
     is_unread = lane.floor is None and lane.place is None
     # What was read before the token is in its floor, unless it says otherwise.
     seek = ancestors if lane.unresolved else [above for above in ancestors if above not in read]
-    since_us = start.start if is_unread else None
+    is_below_start = start.start is not None and lane.unresolved and (lane.floor or 0) < start.start
+    since_us = start.start if is_unread or is_below_start else None
     idle_us = lane.time if lane.time is not None and (lane.floor is None or lane.floor < lane.time) else None
     return ShardRange(shard_id, rank, lane.position, stop, lane.floor, tuple(seek), since_us, idle_us)

@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     """Records that the planner read, as an Arrow stream of the standard columns."""
 
     ipc: bytes
-    shard_id: str = ""  # of all of them, where ancestors are to be sought
+    shard_id: str = ""  # of all of them, where it is not known which ancestors' order times they are above
     seek: tuple[str, ...] = ()
     since_us: int | None = None
 

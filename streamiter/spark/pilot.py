@@ -113,16 +113,18 @@ class Pilot:
     def _is_due(self, planner: Planner, since: float) -> bool:
         """Whether a micro-batch is to be made now."""
         now = self._clock.monotonic()
+        if self._mark is not None and planner.is_past(self._mark):
+            return planner.has_handed  # What came since then is not asked for: where much comes, it would never end.
         if planner.has_news:
             return not planner.is_filling or now - since >= GATHER_SECONDS
         return self._mark is None and now - self._renewed >= RENEW_SECONDS
 
     def _has_none(self, planner: Planner, since: float) -> bool:
         """Whether it is known that there is nothing new."""
-        if planner.has_news:
-            return False
         if self._mark is not None:
             return planner.is_past(self._mark)
+        if planner.has_news:
+            return False
         # A query's first batch would be made empty, if its first shards had no time to answer.
         return not self._is_new or not planner.is_filling or self._clock.monotonic() - since >= GATHER_SECONDS
 

@@ -17,7 +17,7 @@ from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.between import ranges_between
 from streamiter.spark.formats import record_type
-from streamiter.spark.listing import list_lineage
+from streamiter.spark.listing import list_between
 from streamiter.spark.options import Options
 from streamiter.spark.packing import MOST_BYTES, pack, row_bytes
 from streamiter.spark.parts import Partition, Rows, ShardRange, handed_range, partitions
@@ -107,8 +107,13 @@ class Planner:
     @property
     def has_news(self) -> bool:
         """Whether anything can come out now."""
+        return self.has_handed or self._reading.peek() is not None
+
+    @property
+    def has_handed(self) -> bool:
+        """Whether shards wait for executors."""
         self._handed += self._reading.take_handed()
-        return bool(self._handed) or self._reading.peek() is not None
+        return bool(self._handed)
 
     @property
     def is_filling(self) -> bool:
@@ -125,12 +130,12 @@ class Planner:
         return self._reading.mark(self._driver.now_us)
 
     def is_past(self, mark: Mark) -> bool:
-        """Whether all that the service held at the mark came out."""
+        """Whether all that the service held at the mark came out, but for what executors read."""
+        self._reading.settle()
         return self._reading.is_past(mark) or self._is_over()
 
     def _is_over(self) -> bool:
         """Whether the stream is disabled and read to its end: no child of any shard will follow."""
-        self._reading.settle()
         return self._driver.is_final and self._reading.is_read_out
 
     def harvest(
@@ -158,13 +163,11 @@ class Planner:
         return records
 
     def _due(self, mark: Mark | None) -> Iterator[Record]:
-        while True:
+        while mark is None or not self.is_past(mark):
             count = 0
-            for record in self._reading.records():
+            for record in islice(self._reading.records(), RUN):
                 yield record
                 count += 1
-                if mark is not None and count % RUN == 0 and self.is_past(mark):
-                    return
             if not count:
                 return
 
@@ -207,17 +210,14 @@ class Planner:
 
     def _rows(self, records: list[Record]) -> list[Rows]:
         """The records as rows; those of a shard with lost ancestors by themselves, to have their floors found by a task."""
-        lost: dict[str, tuple[str, ...]] = {}
-        for shard_id in {record.shard_id for record in records}:
-            lane = self._reading.lanes.get(shard_id)
-            is_unresolved = lane is not None and lane.unresolved
-            lost[shard_id] = tuple(self._reading.lost_above(shard_id)) if is_unresolved else ()
+        lanes = {shard_id: self._reading.lanes.get(shard_id) for shard_id in {record.shard_id for record in records}}
+        unresolved = sorted(shard_id for shard_id, lane in lanes.items() if lane is not None and lane.unresolved)
         name, kind = self._source.name, record_type(self._source)
-        rows = pack([record for record in records if not lost[record.shard_id]], name, kind)
-        for shard_id, seek in sorted(lost.items()):
-            if seek:
-                own = [record for record in records if record.shard_id == shard_id]
-                rows += pack(own, name, kind, shard_id=shard_id, seek=seek, since_us=self._start_us)
+        rows = pack([record for record in records if record.shard_id not in unresolved], name, kind)
+        for shard_id in unresolved:
+            own = [record for record in records if record.shard_id == shard_id]
+            seek = tuple(self._reading.lost_above(shard_id))
+            rows += pack(own, name, kind, shard_id=shard_id, seek=seek, since_us=self._start_us)
         return rows
 
 
@@ -243,7 +243,7 @@ def plan(
 
 def plan_between(start: Token, end: Token, source: Source, options: Options, clock: Clock) -> list[Partition]:
     """Partitions of what lies between two tokens: all of it is read by tasks."""
-    lineage, service_us = list_lineage(source, clock)
+    lineage, service_us = list_between(source, start, end, clock)
     ranges = ranges_between(start, end, lineage, service_us)
     return plan(ranges, [], source, options, service_us, refuses_time(source, _sought(ranges, [])))
 

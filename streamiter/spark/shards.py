@@ -10,7 +10,7 @@ from contextlib import closing
 from streamiter.clock import Clock, floor_second
 from streamiter.errors import PositionTrimmed, RecordsExpired, ShardGone, TimeUnsupported
 from streamiter.merge import TIP_EMPTIES, Lane
-from streamiter.position import AtTime, Horizon, Position
+from streamiter.position import After, AtTime, Horizon, Place, Position
 from streamiter.record import Record
 from streamiter.source.base import Page, Source
 from streamiter.spark.fetching import pages
@@ -86,6 +86,8 @@ class ShardReader:
                 self._check_start(lane, page)
                 empties = 0 if page.records else empties + 1
                 if part.end is not None and empties > MOST_EMPTIES:
+                    if self._is_before_start(lane, part.end):
+                        return
                     reason = f"{part.end}, up to which it was read before, does not come"
                     self._pass_gap(lane, lane.fetch_position, reason)
                     return
@@ -116,6 +118,17 @@ class ShardReader:
             if place[:2] >= part.end[:2]:
                 return (index + 1 if place[:2] == part.end[:2] else index), True
         return end, end < count
+
+    def _is_before_start(self, lane: Lane, end: Place) -> bool:
+        """Whether the range ends before the time asked for: its last record is held still, and is older."""
+        if lane.skip_before_us is None or lane.given:
+            return False
+        try:
+            with closing(pages(self._source, lane.shard_id, lambda: After(end), self._clock)) as told:
+                next(told)
+        except (PositionTrimmed, ShardGone):
+            return False
+        return True
 
     def _check_start(self, lane: Lane, page: Page) -> None:
         """A start that is older than what the service holds hides a gap: it would not say so itself."""

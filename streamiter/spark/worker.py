@@ -90,7 +90,7 @@ def tables(
 def _resolve(table: pa.Table, rows: Rows, floors: Floors, before_us: int | None, service_us: int | None) -> pa.Table:
     """Rows of the planner's, which could not know how high the order times of the shard's ancestors go."""
     since_us = None
-    if rows.seek and table.num_rows:
+    if rows.shard_id and table.num_rows:
         first_us = first_order_us(table)
         if rows.since_us is not None and first_us < rows.since_us:
             first_us = since_us = rows.since_us

@@ -103,6 +103,8 @@ class Opening:
         is_unresolved = lane.unresolved or self._floors.is_unresolved_above(shard_id)
         lane.raise_floor(self._floors.floor(shard_id))
         lane.unresolved = self._handover is not None and is_unresolved
+        if lane.unresolved and not self._is_handed(shard_id):
+            lane.skip_before_us = None  # Whether its oldest records belong to what was asked for, others know.
         self._frontier.open(shard_id)
         del self._sleeping[shard_id]
         lane.rank = self._lineage.rank(shard_id)
@@ -127,7 +129,11 @@ class Opening:
         )
         if self._handover is not None and self._floors.is_lost_above(shard_id):
             lane.unresolved = True
-            if not self._handover.takes(shard_id):
+            if not self._is_handed(shard_id):
                 # Whether its oldest records belong to what was asked for, only those know who read its ancestors.
                 lane.start, lane.skip_before_us, lane.idle_us = Horizon(lane.opened_us), None, None
         self._admission.admit(lane, now_us)
+
+    def _is_handed(self, shard_id: str) -> bool:
+        """Whether somebody else reads the shard."""
+        return self._handover is not None and self._handover.takes(shard_id)

@@ -246,7 +246,8 @@ def test_a_link_stays_a_link(users: Simulator, invoke: Invoke, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "words", [("tail", "users"), ("export", "users", "--to", "changes", "--format", "jsonl", "--follow"), ("top", "users")]
+    "words",
+    [("tail", "users"), ("export", "users", "--to", "changes", "--format", "jsonl", "--follow"), ("top", "users")],
 )
 def test_what_would_go_on_says_why_it_ends(
     users: Simulator, invoke: Invoke, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ import pickle
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -243,3 +244,59 @@ def test_a_token_of_another_stream_is_told(served):
         other.latestOffset(start, other.getDefaultReadLimit())
     assert old in str(raised.value)
     assert len(traceback.extract_tb(raised.value.__traceback__)) <= 3, "without the calls that it came through"
+
+
+def test_a_micro_batch_that_ends_before_the_time_asked_for_is_read_again(served):
+    """Below a closed shard the planner reads an open one whole: only tasks find out what of it was asked for."""
+    served.shape("S0 => S1")
+    noon = int(served.clock.now()) - 3600
+    for seconds, shard in enumerate(("S0", "S1", "S1")):
+        served.put(shard, created=noon + seconds)
+    time = datetime.fromtimestamp(noon + 1800, UTC).isoformat()
+    told = {"startingPosition": time, "lateness": "none"}
+    reader = StreamReader(options_of(served, **told), standard_schema())
+    start = reader.initialOffset()
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) == start or "S1" not in places(served, end):
+        pass
+    assert keys_of(reader, reader.partitions(start, end)) == []
+    reader.stop()
+    again = StreamReader(options_of(served, **told), standard_schema())
+    assert keys_of(again, again.partitions(start, end)) == []
+    again.stop()
+    served.trim("S1")
+    again = StreamReader(options_of(served, **told), standard_schema())
+    with pytest.raises(RecordsExpired, match="up to which it was read before, does not come"):
+        keys_of(again, again.partitions(start, end))
+    again.stop()
+
+
+def places(sim: Simulator, offset) -> set[str]:
+    """The shards of which an offset tells the last record."""
+    names = {sim.shard_id(name): name for name in ("S0", "S1")}
+    return {names[lane["shard"]] for lane in offset.get("lanes", ()) if "place" in lane}
+
+
+@pytest.mark.parametrize("limit", [{}, {"maxRecordsPerTrigger": "15"}, {"maxBytesPerTrigger": "8k"}])
+def test_available_now_ends_while_the_table_is_written_to_all_the_time(served, limit):
+    served.shape("S0 ~ S1")
+    for _ in range(10):
+        served.put("S0")
+        served.put("S1")
+    reader = StreamReader(options_of(served, lateness="none", **limit), standard_schema())
+    reader.prepareForTriggerAvailableNow()
+    start = reader.initialOffset()
+    keys: list[str] = []
+    batches = 0
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
+        keys += keys_of(reader, reader.partitions(start, end))
+        reader.commit(end)
+        start = end
+        batches += 1
+        served.clock.advance(1)
+        for _ in range(10):  # more than a micro-batch takes
+            served.put("S0")
+            served.put("S1")
+        soon(lambda: reader._pilot._planner.has_news)
+        assert batches < 60, "it never ends"
+    reader.stop()
+    assert len(keys) == len(set(keys)) >= 20, "all that was there as it began"

@@ -25,10 +25,15 @@ class WorldSource:
         self.world = world
         self.read: set[str] = set()  # shards of which records were asked for
         self._clock = clock
-        self._pages = Pages(world, tape or Tape(), SECOND)
+        self._tape = tape or Tape()
+        self._pages = Pages(world, self._tape, SECOND)
         self._lag = lag or Lag()
         self._lock = threading.Lock()
         self._listings = 0
+
+    def other(self) -> WorldSource:
+        """The same service to another process: in which runs it gets empty pages is nothing to this one."""
+        return WorldSource(self.world, self._clock, self._tape, self._lag)
 
     @property
     def service_us(self) -> int:

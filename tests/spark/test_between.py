@@ -1,0 +1,56 @@
+"""Between two tokens: which part of which shard it is."""
+
+from __future__ import annotations
+
+from streamiter.lineage import Lineage
+from streamiter.position import After, Horizon, Place
+from streamiter.spark.between import doubtful_between, named_by, ranges_between
+from streamiter.token import VERSION, Token, TokenLane
+from tests.worlds import STREAM
+
+
+def token(*lanes: TokenLane, fresh: bool = False) -> Token:
+    return Token(VERSION, STREAM, lanes=lanes, fresh=fresh)
+
+
+def lane(shard: str, *parents: str, place: int | None = None, **told) -> TokenLane:
+    return TokenLane(shard, parents, depth=0, place=None if place is None else (str(place), 0), **told)
+
+
+def of(start: Token, end: Token, listed: str) -> dict[str, tuple]:
+    lineage = named_by(start, end)
+    rows = Lineage.parse(listed)
+    for shard_id in rows:
+        lineage.add(rows[shard_id])
+    return {part.shard_id: (part.start, part.end) for part in ranges_between(start, end, lineage)}
+
+
+def test_a_shard_that_was_passed_meanwhile_is_read_to_its_end_though_nothing_listed_connects_it():
+    start, end = token(lane("S0", place=1)), token(lane("S2", "S1", place=7))
+    assert of(start, end, "S0 => S1 => S2") == {
+        "S0": (After(Place.of("1")), None),
+        "S1": (Horizon(), None),
+        "S2": (Horizon(), Place.of("7")),
+    }
+    without = of(start, end, "S0; (S1) => S2")
+    assert without == {"S0": (After(Place.of("1")), None), "S2": (Horizon(), Place.of("7"))}
+
+
+def test_a_shard_below_one_that_turned_up_late_is_unread_at_the_end():
+    start, end = token(lane("S1", "S0")), token(lane("S0", place=3))
+    assert of(start, end, "S0 => S1") == {"S0": (Horizon(), Place.of("3"))}
+
+
+def test_what_may_be_missing_is_in_doubt_and_nothing_else_is():
+    start = token(lane("S1", "S0", place=1), lane("T1", "T0", place=1))
+
+    def doubtful(end: Token, *, first: Token = start) -> set[str]:
+        return doubtful_between(first, end, named_by(first, end))
+
+    assert doubtful(token(lane("S1", "S0", place=9), lane("T1", "T0", place=2))) == set()
+    assert doubtful(token(lane("S2", "S1", place=1), lane("T1", "T0", place=2))) == {"S1"}, "how high its parents went"
+    assert doubtful(token(lane("S3", "S2", place=1), lane("T1", "T0", place=2))) == {"S3"}
+    unresolved = token(lane("S1", "S0", place=1, unresolved=True))
+    assert doubtful(token(lane("S1", "S0", place=2)), first=unresolved) == {"S1"}
+    assert doubtful(token(*start.lanes, lane("U0"))) == {"U0"}, "it may be above what was read"
+    assert doubtful(token(lane("U0")), first=token(fresh=True)) == set()
