@@ -17,6 +17,7 @@ from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.checks import check_actions, check_batch, check_new_table
 from streamiter.testing.tables.descriptions import bare_description, described
 from streamiter.testing.tables.engine import Engine
+from streamiter.testing.tables.expressions import check_expressions, units
 from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.specification import check_update, view_at_creation
 from streamiter.testing.tables.statements import Statements
@@ -123,6 +124,9 @@ class TableApi:
 
     def _call(self, operation: str, body: Body, now_us: int) -> Body:
         self._mirror(body)
+        for unit in units(body):
+            check_expressions(unit)
+            self.engine.check_conditions(unit)
         for table, request in targets(operation, body):
             if self.engine.has(table):
                 self.engine.keys(table).check(request)

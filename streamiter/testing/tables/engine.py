@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import Refusal, internal
+from streamiter.testing.refusal import Refusal, internal, invalid
 from streamiter.testing.tables.changes import Change, ChangeLog
 from streamiter.testing.tables.keys import TableKeys
 from streamiter.testing.tables.targets import targets
@@ -101,6 +101,16 @@ class Engine:
                 self._log.forget(place.table, place.key)
                 answer.pop("Attributes", None)
             return answer, self._log.take()
+
+    def check_conditions(self, unit: Mapping[str, Any]) -> None:
+        """Refuses conditions that moto cannot read."""
+        for member in ("ConditionExpression", "FilterExpression"):
+            if member in unit:
+                names, values = (unit.get(f"ExpressionAttribute{kind}", {}) for kind in ("Names", "Values"))
+                try:
+                    self._parts.condition(unit[member], names, read_values(values))
+                except Exception as error:
+                    raise invalid(f"Invalid {member}: Syntax error; near: {unit[member][:40]!r}") from error
 
     def keys(self, table: str) -> TableKeys:
         """The keys of a table, and of its indexes."""
@@ -190,6 +200,7 @@ class _Parts(NamedTuple):
     json_error: Any
     service_error: Any
     method_name: Any
+    condition: Any
     tracked: tuple[Any, ...]
 
 
@@ -198,6 +209,7 @@ def _load() -> _Parts:
     try:
         from moto.core.exceptions import JsonRESTError, ServiceException
         from moto.core.utils import camelcase_to_underscores
+        from moto.dynamodb.comparisons import get_filter_expression
         from moto.dynamodb.models import DynamoDBBackend
         from moto.dynamodb.models.dynamo_type import DynamoType, Item
         from moto.dynamodb.models.table import Table
@@ -222,6 +234,7 @@ def _load() -> _Parts:
             JsonRESTError,
             ServiceException,
             camelcase_to_underscores,
+            get_filter_expression,
             (Item, Table),
         )
     )
