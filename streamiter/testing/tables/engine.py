@@ -11,14 +11,16 @@ import functools
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from decimal import localcontext
 from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
 from streamiter.testing.refusal import Refusal, internal, invalid
+from streamiter.testing.tables.answers import tidy
 from streamiter.testing.tables.changes import Change, ChangeLog
 from streamiter.testing.tables.keys import TableKeys
+from streamiter.testing.tables.results import NUMBER_DIGITS, check_result
 from streamiter.testing.tables.targets import targets
 from streamiter.testing.tables.updates import as_expression, takes_away
 from streamiter.testing.tables.values import read_values
@@ -84,7 +86,10 @@ class Engine:
             held = list(self._hold(operation, body))
             tracked = [(kind, len(kind.instances_tracked)) for kind in self._parts.tracked]
             try:
-                answer = self._answer(operation, read_values(body))
+                with localcontext(prec=NUMBER_DIGITS):
+                    answer = self._answer(operation, read_values(body))
+                for image in self._log.results:
+                    check_result(image, operation)
             except Refusal:
                 self._put_back(held)
                 self._log.take()
@@ -157,7 +162,7 @@ class Engine:
         except Exception as error:
             # A request that moto stumbles over; the service would have found words for it.
             raise internal(f"{operation}: {type(error).__name__}") from error
-        answer: dict[str, Any] = _tidy(result or {})
+        answer: dict[str, Any] = tidy(result or {})
         return answer
 
     def _watch(self, name: str) -> None:
@@ -242,12 +247,3 @@ def _load() -> _Parts:
 
 def _image(item: Any) -> TypedImage | None:
     return None if item is None else item.to_json()["Attributes"]
-
-
-def _tidy(value: Any) -> Any:
-    """An answer as JSON has it: moments in seconds, and no members without a value."""
-    if isinstance(value, dict):
-        return {name: _tidy(inner) for name, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_tidy(inner) for inner in value]
-    return value.timestamp() if isinstance(value, datetime) else value
