@@ -21,6 +21,8 @@ from streamiter.testing.service import Service
 from streamiter.testing.streams import SimulatedStream
 from streamiter.testing.weather import Chances, Weather
 
+MOST_SECONDS = 10 * 366 * 86400
+
 
 class Ask(msgspec.Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
     """What is asked; each operation takes its own part of it."""
@@ -102,6 +104,8 @@ class Control:
     def _advance(self, ask: Advance, now_us: int) -> dict[str, Any]:
         if not isinstance(self._clock, ManualClock):
             raise ValueError("this simulator's clock cannot be turned")
+        if ask.seconds > MOST_SECONDS:
+            raise ValueError(f"Seconds is at most {MOST_SECONDS}, ten years: each shard rolls every few hours")
         self._clock.advance(ask.seconds)
         return {"Now": self._clock.now()}
 

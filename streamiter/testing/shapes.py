@@ -25,6 +25,12 @@ def check(service: str, operation: str, request: object, *, short_ids: bool = Fa
         raise broken_rules(broken)
 
 
+def pruned(service: str, operation: str, request: Any) -> Any:
+    """A request that was checked, without the members that the description does not know and those that are null."""
+    description = _description(service)
+    return _pruned(description["shapes"], description["operations"][operation]["input"]["shape"], request)
+
+
 def knows(service: str, operation: str) -> bool:
     """Whether the service has such an operation."""
     return operation in _description(service)["operations"]
@@ -77,6 +83,18 @@ class _Check:
                 yield from self.problems(description["shape"], value[member], place)
             elif member in shape.get("required", ()):
                 yield "null", place, "not be null"
+
+
+def _pruned(shapes: Mapping[str, Any], name: str, value: Any) -> Any:
+    shape = shapes[name]
+    if shape["type"] == "structure":
+        members = {member: part["shape"] for member, part in shape["members"].items() if value.get(member) is not None}
+        return {member: _pruned(shapes, kind, value[member]) for member, kind in members.items()}
+    if shape["type"] == "list":
+        return [_pruned(shapes, shape["member"]["shape"], element) for element in value]
+    if shape["type"] == "map":
+        return {key: _pruned(shapes, shape["value"]["shape"], element) for key, element in value.items()}
+    return value
 
 
 def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[str, str, str]]:

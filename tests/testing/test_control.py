@@ -36,6 +36,14 @@ def test_time_is_advanced(sim):
     assert ask(sim, "Advance", Seconds=-1)[0] == 400
 
 
+@pytest.mark.parametrize("seconds", [1e300, 10**30, 11 * 366 * 86400])
+def test_time_is_not_advanced_further_than_shards_can_roll(sim, seconds):
+    Orders(sim)
+    assert ask(sim, "Advance", Seconds=seconds)[0] == 400
+    assert ask(sim, "Advance", Seconds=366 * 86400)[0] == 200
+    assert len(sim.table("orders").open_shards) == 1
+
+
 def test_shards_split_roll_and_are_trimmed(sim):
     orders = Orders(sim)
     orders.put("a")

@@ -105,3 +105,29 @@ def test_an_action_of_a_transaction_is_one(sim, pairs, action):
     with refused("ValidationException", "TransactItems can only contain one of Check, Put, Update or Delete"):
         pairs.transact_write_items(TransactItems=[{"Put": {"TableName": "pairs", "Item": KEY}}, action])
     assert sim.table("pairs").history == []
+
+
+def test_a_table_may_be_named_by_its_arn_wherever_it_is_written_to(sim, pairs):
+    arn = pairs.describe_table(TableName="pairs")["Table"]["TableArn"]
+    wrong = {"p": {"S": "p"}}
+    with refused("ValidationException", "Missing the key c"):
+        pairs.batch_write_item(RequestItems={arn: [{"PutRequest": {"Item": item}} for item in (KEY, wrong)]})
+    with refused("ValidationException", "duplicates"):
+        pairs.batch_write_item(RequestItems={arn: [{"PutRequest": {"Item": KEY}}, {"DeleteRequest": {"Key": KEY}}]})
+    with refused("ValidationException", "Missing the key c"):
+        pairs.transact_write_items(TransactItems=[{"Put": {"TableName": arn, "Item": item}} for item in (KEY, wrong)])
+    actions = {
+        "Put": {"TableName": arn, "Item": KEY},
+        "ConditionCheck": {
+            "TableName": "pairs",
+            "Key": {**KEY, "c": {"N": "2"}},
+            "ConditionExpression": "attribute_exists(p)",
+        },
+    }
+    with refused("TransactionCanceledException"):
+        pairs.transact_write_items(TransactItems=[{name: action} for name, action in actions.items()])
+    assert sim.table("pairs").history == []
+    assert pairs.scan(TableName=arn)["Count"] == 0
+    pairs.batch_write_item(RequestItems={arn: [{"PutRequest": {"Item": KEY}}]})
+    pairs.transact_write_items(TransactItems=[{"Delete": {"TableName": arn, "Key": KEY}}])
+    assert [record.event_name for record in sim.table("pairs").history] == ["INSERT", "REMOVE"]

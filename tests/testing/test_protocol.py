@@ -216,3 +216,24 @@ def test_names_and_accounts_that_no_arn_can_hold_are_refused():
     for wrong in ({"account": "12"}, {"region": "a/b"}, {"table": "ab"}, {"table": "a b c"}):
         with pytest.raises(ValueError, match="account has 12 digits|table's name has"):
             Simulator(**wrong)
+
+
+@pytest.mark.parametrize(
+    "operation, body",
+    [
+        ("DescribeTable", {"TableName": "users", "Later": {"N": "x"}}),
+        ("BatchWriteItem", {"RequestItems": {"users": [{"PutRequest": {"Item": {"id": {"S": "a"}}}, "Later": 1}]}}),
+        ("BatchWriteItem", {"RequestItems": {"users": [{"PutRequest": {"Item": {"id": {"S": "a"}}, "Later": {}}}]}}),
+        (
+            "BatchWriteItem",
+            {"RequestItems": {"users": [{"DeleteRequest": {"Key": {"id": {"S": "a"}}}, "PutRequest": None}]}},
+        ),
+        (
+            "TransactWriteItems",
+            {"TransactItems": [{"Put": {"TableName": "users", "Item": {"id": {"S": "a"}}}, "Later": 1}]},
+        ),
+        ("PutItem", {"TableName": "users", "Item": {"id": {"S": "a", "N": None}}, "ReturnValues": None}),
+    ],
+)
+def test_tables_let_unknown_members_and_nulls_pass_too(sim, operation, body):
+    assert ask(sim, operation, body, "DynamoDB_20120810.").status == 200

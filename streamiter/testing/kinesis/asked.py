@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 from base64 import b64decode
 from typing import Any
 
@@ -24,5 +23,5 @@ def payload_of(text: str) -> bytes:
     """The bytes in a request's Data."""
     try:
         return b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise Refusal("SerializationException", "Data is no base64") from None

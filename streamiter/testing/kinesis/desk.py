@@ -12,7 +12,7 @@ from streamiter.testing.knobs import Knobs
 from streamiter.testing.orders import Order
 from streamiter.testing.rates import Rates
 from streamiter.testing.refusal import Refusal, limit_exceeded, throttled, unknown_operation
-from streamiter.testing.shapes import check
+from streamiter.testing.shapes import check, pruned
 
 
 class KinesisDesk:
@@ -33,6 +33,7 @@ class KinesisDesk:
             raise unknown_operation()
         asked = protocol.parse(body)
         check("kinesis", operation, asked)
+        asked = pruned("kinesis", operation, asked)
         stream, shard_id = self._api.subject(operation, asked)
         names = self._api.names(stream, shard_id)
         details: dict[str, Any] = {"table": stream, "limit": asked.get("Limit")}

@@ -17,10 +17,11 @@ from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.checks import check_actions, check_batch, check_new_table
 from streamiter.testing.tables.descriptions import bare_description, described
 from streamiter.testing.tables.engine import Engine
+from streamiter.testing.tables.expressions import check_expressions, units
 from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.specification import check_update, view_at_creation
 from streamiter.testing.tables.statements import Statements
-from streamiter.testing.tables.targets import targets
+from streamiter.testing.tables.targets import by_names, table_name, targets
 from streamiter.testing.tables.ttl import TimeToLive
 from streamiter.testing.writing import write
 
@@ -74,8 +75,7 @@ class TableApi:
     def answer(self, operation: str, body: Body, now_us: int, signed_region: str | None = None) -> bytes:
         """The body of the answer; `signed_region` is that of the client."""
         self._signed_region = signed_region
-        if isinstance(body.get("TableName"), str):
-            body = body | {"TableName": body["TableName"].rpartition(":table/")[2]}
+        body = by_names(body)
         serve = self._own.get(operation)
         return msgspec.json.encode(serve(body, now_us) if serve else self._pass(operation, body, now_us))
 
@@ -111,18 +111,22 @@ class TableApi:
     def _pass(self, operation: str, body: Body, now_us: int) -> Body:
         if operation == "BatchWriteItem":
             tables = self._service.tables
+            body = body | {"RequestItems": {table_name(name): part for name, part in body["RequestItems"].items()}}
             keys = {name: tables[name].key_names for name in body["RequestItems"] if name in tables}
             check_batch(body["RequestItems"], keys)
         elif operation == "TransactWriteItems":
             check_actions(body["TransactItems"])
         if operation in _TAGS:
-            body = body | {"ResourceArn": self.engine.arn(body["ResourceArn"].rpartition(":table/")[2])}
+            body = body | {"ResourceArn": self.engine.arn(table_name(body["ResourceArn"]))}
         answer = self._once(operation, body, now_us, lambda: self._call(operation, body, now_us))
         unasked = {"ConsumedCapacity"} if body.get("ReturnConsumedCapacity", "NONE") == "NONE" else set()
         return {name: value for name, value in answer.items() if name not in unasked | _NOT_OURS}
 
     def _call(self, operation: str, body: Body, now_us: int) -> Body:
         self._mirror(body)
+        for unit in units(body):
+            check_expressions(unit)
+            self.engine.check_conditions(unit)
         for table, request in targets(operation, body):
             if self.engine.has(table):
                 self.engine.keys(table).check(request)

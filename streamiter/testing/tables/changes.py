@@ -35,6 +35,11 @@ class ChangeLog:
         before = self._changes[place].old if place in self._changes else old and normal_image(old)
         self._changes[place] = Change(table, normal_image(key), before, new and normal_image(new))
 
+    @property
+    def results(self) -> list[TypedImage]:
+        """What the items have become so far."""
+        return [change.new for change in self._changes.values() if change.new is not None]
+
     def forget(self, table: str, key: TypedImage) -> None:
         """What happened to an item is undone."""
         self._changes.pop(_place(table, key), None)

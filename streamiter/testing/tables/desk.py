@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamiter.testing import protocol
 from streamiter.testing.orders import Order
 from streamiter.testing.refusal import Refusal, unknown_operation
-from streamiter.testing.shapes import check
+from streamiter.testing.shapes import check, pruned
 from streamiter.testing.tables.api import TableApi
 
 
@@ -23,6 +23,7 @@ class TablesDesk:
             raise unknown_operation()
         asked = protocol.parse(body)
         check("dynamodb", operation, asked)
+        asked = pruned("dynamodb", operation, asked)
         name = asked.get("TableName")
         return Order(
             lambda now_us: self._tables.answer(operation, asked, now_us, signed_region),

@@ -11,14 +11,16 @@ import functools
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from decimal import localcontext
 from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import Refusal, internal
+from streamiter.testing.refusal import Refusal, internal, invalid
+from streamiter.testing.tables.answers import tidy
 from streamiter.testing.tables.changes import Change, ChangeLog
 from streamiter.testing.tables.keys import TableKeys
+from streamiter.testing.tables.results import NUMBER_DIGITS, check_result
 from streamiter.testing.tables.targets import targets
 from streamiter.testing.tables.updates import as_expression, takes_away
 from streamiter.testing.tables.values import read_values
@@ -84,7 +86,10 @@ class Engine:
             held = list(self._hold(operation, body))
             tracked = [(kind, len(kind.instances_tracked)) for kind in self._parts.tracked]
             try:
-                answer = self._answer(operation, read_values(body))
+                with localcontext(prec=NUMBER_DIGITS):
+                    answer = self._answer(operation, read_values(body))
+                for image in self._log.results:
+                    check_result(image, operation)
             except Refusal:
                 self._put_back(held)
                 self._log.take()
@@ -101,6 +106,16 @@ class Engine:
                 self._log.forget(place.table, place.key)
                 answer.pop("Attributes", None)
             return answer, self._log.take()
+
+    def check_conditions(self, unit: Mapping[str, Any]) -> None:
+        """Refuses conditions that moto cannot read."""
+        for member in ("ConditionExpression", "FilterExpression"):
+            if member in unit:
+                names, values = (unit.get(f"ExpressionAttribute{kind}", {}) for kind in ("Names", "Values"))
+                try:
+                    self._parts.condition(unit[member], names, read_values(values))
+                except Exception as error:
+                    raise invalid(f"Invalid {member}: Syntax error; near: {unit[member][:40]!r}") from error
 
     def keys(self, table: str) -> TableKeys:
         """The keys of a table, and of its indexes."""
@@ -147,7 +162,7 @@ class Engine:
         except Exception as error:
             # A request that moto stumbles over; the service would have found words for it.
             raise internal(f"{operation}: {type(error).__name__}") from error
-        answer: dict[str, Any] = _tidy(result or {})
+        answer: dict[str, Any] = tidy(result or {})
         return answer
 
     def _watch(self, name: str) -> None:
@@ -190,6 +205,7 @@ class _Parts(NamedTuple):
     json_error: Any
     service_error: Any
     method_name: Any
+    condition: Any
     tracked: tuple[Any, ...]
 
 
@@ -198,6 +214,7 @@ def _load() -> _Parts:
     try:
         from moto.core.exceptions import JsonRESTError, ServiceException
         from moto.core.utils import camelcase_to_underscores
+        from moto.dynamodb.comparisons import get_filter_expression
         from moto.dynamodb.models import DynamoDBBackend
         from moto.dynamodb.models.dynamo_type import DynamoType, Item
         from moto.dynamodb.models.table import Table
@@ -222,6 +239,7 @@ def _load() -> _Parts:
             JsonRESTError,
             ServiceException,
             camelcase_to_underscores,
+            get_filter_expression,
             (Item, Table),
         )
     )
@@ -229,12 +247,3 @@ def _load() -> _Parts:
 
 def _image(item: Any) -> TypedImage | None:
     return None if item is None else item.to_json()["Attributes"]
-
-
-def _tidy(value: Any) -> Any:
-    """An answer as JSON has it: moments in seconds, and no members without a value."""
-    if isinstance(value, dict):
-        return {name: _tidy(inner) for name, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_tidy(inner) for inner in value]
-    return value.timestamp() if isinstance(value, datetime) else value

@@ -19,3 +19,21 @@ def targets(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapp
         for action in body["TransactItems"]:
             for inner in action.values():
                 yield inner.get("TableName"), inner
+
+
+def by_names(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The same request with the names of the tables that it writes to, where it has their ARNs."""
+    named = dict(body)
+    if isinstance(body.get("TableName"), str):
+        named["TableName"] = table_name(body["TableName"])
+    if "TransactItems" in body:
+        named["TransactItems"] = [
+            {kind: {**inner, "TableName": table_name(inner["TableName"])} for kind, inner in action.items()}
+            for action in body["TransactItems"]
+        ]
+    return named
+
+
+def table_name(name_or_arn: str) -> str:
+    """A table's name."""
+    return name_or_arn.rpartition(":table/")[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,7 +28,7 @@ def read_values(value: Any) -> Any:
 def _binary(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise Refusal("SerializationException", "Invalid base64 in a binary attribute") from None
 
 
