@@ -17,7 +17,7 @@ from streamiter.cli.board import HISTORY_SECONDS, Board, View
 from streamiter.cli.screen import curve, draw, draw_line
 from streamiter.testing import Simulator
 from tests.cli.conftest import Invoke
-from tests.cli.test_tail import on_terminal
+from tests.cli.terminal import on_terminal
 from tests.stream.helpers import write
 
 

@@ -11,6 +11,7 @@ from botocore.config import Config
 
 from streamiter import DynamoDBStreams, Stream
 from streamiter.testing import Simulator, Table
+from tests.stream.telling import Told
 
 Open = Callable[..., Stream]
 
@@ -48,3 +49,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulator]:
         monkeypatch.delenv(name, raising=False)
     with Simulator(ids="service") as simulator:
         yield simulator
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()

@@ -1,4 +1,4 @@
-"""Tokens of a whole stream: what they name, and that a reader goes on from any of them (laws 5, 6, 8)."""
+"""Tokens of a whole stream: a reader goes on from any moment of another, as if it had never been cut (laws 5, 6, 8)."""
 
 from __future__ import annotations
 
@@ -28,87 +28,6 @@ def go_on(drive: Drive, *, lag: Lag | None = None) -> Drive:
     """A reader that goes on from the token, as it comes back from a file."""
     token = load_token(json.loads(json.dumps(drive.token().to_dict())))
     return Drive(drive.world, token, now_us=drive.now_us, lag=lag)
-
-
-# -- what a token names
-
-
-def test_before_the_first_listing_a_token_says_only_where_to_start():
-    drive = Drive(world("S1", S1=truths(5)))
-    assert drive.token().to_dict() == {"streamiter": 1, "stream": STREAM, "fresh": True}
-    drive = Drive(world("S1", S1=truths(5)), token_at_start(STREAM, NOW - HOUR))
-    assert drive.token().to_dict() == {"streamiter": 1, "stream": STREAM, "start": NOW - HOUR, "fresh": True}
-
-
-def test_before_the_first_record_it_names_the_shards_that_were_opened():
-    drive = Drive(world("S1 => S2 ~ S3", S1=truths(5), S2=truths(4), S3=truths(3)))
-    drive.begin()
-    drive.deliver(0)
-    assert named(drive) == "S1 S3"
-
-
-def test_a_shard_whose_parent_is_not_returned_whole_is_not_named():
-    drive = Drive(world("S1 => S2 => S3", S1=truths(5, 4), S2=truths(3)))
-    drive.read(1)
-    drive.fetch()
-    assert {"S1", "S2", "S3"} == set(drive.reading.lanes) and named(drive) == "S1"
-    drive.read(2)
-    assert named(drive) == "(S1) S2"
-
-
-def test_nor_is_an_empty_one_below_it():
-    drive = Drive(world("S1 => S2 => S3 ~ S4", S1=truths(5), S4=truths(9, 4), open=("S4",)))
-    drive.read(1)
-    drive.fetch()
-    assert order(drive) == "R41" and drive.reading.lanes["S3"].ended and named(drive) == "S1 S4"
-    rest = go_on(drive)
-    rest.run(2)
-    assert order(rest) == "R11 < R42"
-
-
-def test_finished_parents_stay_for_the_floor_of_a_sibling_and_finished_leaves_while_they_are_listed():
-    drive = Drive(
-        world("S1 => {S2, S3}; S2 => S4 ~ S5", S1=truths(9), S2=truths(8), S3=truths(7), S4=truths(6, 1), S5=truths(5))
-    )
-    drive.read(5)
-    assert order(drive) == "R11 < R21 < R31 < R41 < R51"
-    assert named(drive) == "(S2) (S3) S4 (S5)"
-
-
-def test_a_parent_of_two_worlds_stays_until_its_other_childs_other_parent_is_done():
-    everything = world(
-        "S9 => {S3, S4}; S2 => S3; S4 => S5",
-        S9=truths(9),
-        S2=truths(9.5, 3),
-        S3=truths(9),
-        S4=truths(8),
-        S5=truths(7, 1),
-    )
-    drive = Drive(everything)
-    drive.read(4)
-    assert "(S9)" in named(drive).split(), "S3 is unread, and will need the floor of S9"
-    everything.unlisted = everything.gone = {"S9"}
-    rest = go_on(drive)
-    assert_same(rest.run(3), expected(everything.shards)[4:], clock=4)
-
-
-def test_it_holds_no_iterator_and_no_content():
-    drive = Drive(world("S1", S1=truths(5, 4)))
-    drive.read(1)
-    assert set(drive.token().to_dict()) <= {"streamiter", "stream", "clock", "high", "lanes"}
-    assert set(drive.token().to_dict()["lanes"][0]) <= {"shard", "parents", "depth", "greatest", "place", "floor"}
-
-
-def test_its_size_follows_the_open_lanes():
-    count = 40
-    text = " => ".join(f"S{index:02d}" for index in range(count))
-    drive = Drive(world(text, **{f"S{index:02d}": truths(20) for index in range(count)}))
-    drive.read(count // 2)
-    assert len(drive.token().lanes) <= 2
-    assert len(json.dumps(drive.token().to_dict())) < 500
-
-
-# -- any moment
 
 
 def test_a_token_follows_what_was_returned_not_what_was_fetched():
@@ -331,69 +250,6 @@ def test_a_token_of_latest_is_good_before_the_first_record():
     rest = go_on(go_on(drive))
     rest.run(1)
     assert order(rest) == "R22"
-
-
-# -- Bloop's tokens
-
-
-def bloop(*active: str, **shards: str) -> Token:
-    """`S2="S1 after_sequence 100"`: S2's parent, iterator type and sequence number, `-` for none."""
-    rows = []
-    for shard_id, text in shards.items():
-        names = ("parent", "iterator_type", "sequence_number")
-        words = zip(names, text.split(), strict=False)
-        rows.append({"shard_id": shard_id} | {name: word for name, word in words if word != "-"})
-    return load_token({"stream_arn": STREAM, "active": list(active), "shards": rows})
-
-
-def test_bloops_lanes_go_on_and_their_descendants_are_read():
-    everything = world("S1 => {S2, S3}; S3 => S4", S1=truths(9), S2=truths(8, 7), S3=truths(8, 6), S4=truths(5))
-    token = bloop("S2", "S3", S1="-", S2="S1 after_sequence 100", S3="S1 at_sequence 101", S4="S3")
-    drive = Drive(everything, token)
-    drive.run(3)
-    assert order(drive) == "R22 < R32 < R41"
-
-
-def test_bloops_trim_horizon_is_the_shards_own():
-    everything = world("S1 => S2", S1=truths(9), S2=truths(8, 7))
-    drive = Drive(everything, bloop("S2", S1="-", S2="S1 trim_horizon"))
-    drive.run(2)
-    assert order(drive) == "R21 < R22"
-
-
-def test_bloops_latest_is_the_end_of_the_first_listing():
-    everything = world("S1", S1=truths(9, -0.01), open=("S1",))
-    drive = Drive(everything, bloop("S1", S1="- latest"))
-    drive.run(1)
-    assert order(drive) == "R12"
-
-
-def test_beside_bloops_lanes_closed_shards_count_as_read_and_open_ones_do_not():
-    everything = world("S1 ~ S2 => S3 ~ S4", S1=truths(9, 8), S2=truths(7), S3=truths(6), S4=truths(5), open=("S4",))
-    drive = Drive(everything, bloop("S1", S1="- after_sequence 100"))
-    drive.run(2)
-    assert order(drive) == "R12 < R41"
-    rest = go_on(drive)
-    rest.run(quiet_us=60 * SECOND)
-    assert not rest.out, "and so they do in the tokens that follow"
-
-
-def test_bloops_shards_that_are_gone_let_their_children_be_read():
-    everything = world("(S1) => S2", S2=truths(8), open=("S2",))
-    drive = Drive(everything, bloop("S1", S1="- after_sequence 100"))
-    drive.run(1)
-    assert order(drive) == "R21"
-
-
-def test_after_a_few_records_a_token_of_bloops_is_one_of_ours():
-    everything = world("S1 => S2", S1=truths(9, 8), S2=truths(10), open=("S2",))
-    drive = Drive(everything, bloop("S1", S1="- after_sequence 100", S2="S1"))
-    drive.read(1)
-    token = drive.token()
-    assert token.to_dict()["streamiter"] == 1 and token.closed_are_read
-    rest = go_on(drive)
-    rest.run(1)
-    assert order(rest) == "R21" and rest.out[0].order_us == NOW - 8 * HOUR
 
 
 def test_the_lineage_of_a_token_is_the_one_that_was_read():

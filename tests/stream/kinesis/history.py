@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from streamiter import KinesisRecord
 from streamiter.source.kinesis_aggregate import take_apart
-from streamiter.testing import KinesisHandle
+from streamiter.testing import KinesisHandle, Simulator
 from streamiter.testing.kinesis.truth import PutRecord
 from tests.oracle import expected
 
@@ -87,3 +87,11 @@ def assert_lawful(records: Sequence[KinesisRecord], stream: KinesisHandle, *, on
         for parent in shard.parents:
             theirs = [at[i] for i in identities(r for r in written if r.shard_id == parent) if i in at]
             assert not (mine and theirs and max(theirs) > min(mine)), f"law 2: {shard.id} before the end of {parent}"
+
+
+def write(sim: Simulator, orders: KinesisHandle, *shards: str, rounds: int = 4, every: float = 0.5) -> None:
+    """Puts records to shards in turn, turning the clock after each round."""
+    for number in range(rounds):
+        for shard in shards:
+            orders.put(shard, f"{shard}-{number}", key=shard)
+        sim.clock.advance(every)
