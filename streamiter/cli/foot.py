@@ -14,6 +14,7 @@ from streamiter.record import Record
 from streamiter.stream.stats import Stats
 
 AT_TIP_SECONDS = 10  # what is no older counts as new: a busy stream is always some seconds behind
+MANY_FAILURES = 5  # calls in a row: fewer are nothing
 HELD_SECONDS = 5  # records always wait a second or two for other shards: only beyond this is it worth a word
 
 
@@ -33,6 +34,7 @@ class Foot:
         self._last: Record | None = None
         self._last_drawn = 0.0
         self._held_since = clock.monotonic()
+        self._answered = (0, 0)  # pages, and the calls that had failed by then
 
     def count(self, record: Record) -> None:
         """A record came out; now and then the bar is drawn."""
@@ -48,9 +50,15 @@ class Foot:
 
     def stand(self, stats: Stats) -> None:
         """Everything that is due came out."""
+        if stats.pages > self._answered[0]:
+            self._answered = stats.pages, stats.retries
         self._status.draw(self._standing(stats))
 
     def _standing(self, stats: Stats) -> list[Span]:
+        failed = stats.retries - self._answered[1]
+        if failed >= MANY_FAILURES:
+            told = f"· nothing answers: {failed} calls failed in a row; they are made again"
+            return [Span(told, "note")]
         if self.is_behind and max(stats.lag.values(), default=0) > AT_TIP_SECONDS:
             return self._meter.spans(self._end_us())
         self.is_behind = False
