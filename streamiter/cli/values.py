@@ -27,7 +27,9 @@ def is_missing(value: Any) -> bool:
 def text_of(value: Any, *, quotes_all: bool = False) -> str:
     """A value in a few words: `placed`, `"two words"`, `4.90`, `{a: 1}`, `<5 bytes aGVsbG8=>`; if told, each text in quotes."""
     if isinstance(value, str):
-        is_word = not quotes_all and value and not _WORD_ENDS.intersection(value) and value not in ("true", "false", "null")
+        is_word = (
+            not quotes_all and value and not _WORD_ENDS.intersection(value) and value not in ("true", "false", "null")
+        )
         return value if is_word else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

@@ -198,7 +198,11 @@ def names_near(wrong: str, names: Sequence[str], kind: str) -> str:
     if near:
         return f"; did you mean {' or '.join(near)}?"
     more = " and more" if len(names) > 5 else ""
-    return f"; there are {', '.join(names[:5])}{more}" if names else f"; there is no {kind} at all: is it the right region?"
+    return (
+        f"; there are {', '.join(names[:5])}{more}"
+        if names
+        else f"; there is no {kind} at all: is it the right region?"
+    )
 
 
 def service_time_us(response: Mapping[str, Any]) -> int | None:

@@ -154,7 +154,9 @@ def test_where_a_picture_cannot_be_written_nothing_is_read(users: Simulator, inv
     assert len(users.calls) == before
 
 
-def test_a_picture_that_does_not_fit_on_the_disk_is_named(users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch):
+def test_a_picture_that_does_not_fit_on_the_disk_is_named(
+    users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch
+):
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr("streamiter.cli.tokenfile.os.fsync", lambda _: (_ for _ in ()).throw(full))
     done = invoke("shards", "users", "--svg", tmp_path / "a.svg")

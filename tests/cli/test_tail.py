@@ -238,7 +238,9 @@ def test_a_place_that_cannot_be_kept_is_not_to_be_begun_anew_elsewhere(
         for kind in (errno.ENOSPC, errno.EACCES):
             with monkeypatch.context() as patched:
                 error = OSError(kind, os.strerror(kind))
-                patched.setattr("streamiter.cli.tokenfile.os.fsync", lambda _, error=error: (_ for _ in ()).throw(error))
+                patched.setattr(
+                    "streamiter.cli.tokenfile.os.fsync", lambda _, error=error: (_ for _ in ()).throw(error)
+                )
                 done = invoke(*ALL, "--token-file", file)
             assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
             remedies[moment, kind] = done.stderr.partition(f"{os.strerror(kind)}; ")[2].strip()
@@ -247,7 +249,10 @@ def test_a_place_that_cannot_be_kept_is_not_to_be_begun_anew_elsewhere(
         ("first", errno.ENOSPC): "make room, and run it again",
         ("first", errno.EACCES): "name another file",
         ("later", errno.ENOSPC): "make room, and run it again: it goes on from the place that is kept there",
-        ("later", errno.EACCES): "see that it can be, or name a copy of it: it goes on from the place that is kept there",
+        (
+            "later",
+            errno.EACCES,
+        ): "see that it can be, or name a copy of it: it goes on from the place that is kept there",
     }
 
 
@@ -269,7 +274,8 @@ def test_a_link_stays_a_link(users: Simulator, invoke: Invoke, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "words", [("tail", "users"), ("export", "users", "--to", "changes", "--format", "jsonl", "--follow"), ("top", "users")]
+    "words",
+    [("tail", "users"), ("export", "users", "--to", "changes", "--format", "jsonl", "--follow"), ("top", "users")],
 )
 def test_what_would_go_on_says_why_it_ends(
     users: Simulator, invoke: Invoke, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
