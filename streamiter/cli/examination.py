@@ -7,18 +7,18 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import boto3
-import botocore.exceptions as boto
 import click
 
+from streamiter.cli.caller import BAD_KEYS, service_of, who_calls
 from streamiter.cli.findings import Finding, Mark
 from streamiter.cli.moments import age
-from streamiter.cli.standing import arn_of, standings
+from streamiter.cli.standing import arn_of
 from streamiter.cli.survey import Looked, list_shards, look
+from streamiter.cli.tokencheck import look_at_token
 from streamiter.cli.words import in_our_words
 from streamiter.clock import SECOND_US, Clock
 from streamiter.errors import (
     AccessDenied,
-    CredentialsMissing,
     InvalidStream,
     SourceError,
     StreamiterError,
@@ -34,20 +34,6 @@ from streamiter.token import Token
 SKEW_SECONDS = 5.0  # worth a word
 MOST_SKEW_SECONDS = 240.0  # AWS refuses signatures that are five minutes off
 FULL_VIEW = "NEW_AND_OLD_IMAGES"
-
-_UNKNOWN_KEY = "the access key is not known: it was deleted, mistyped, or is of another partition"
-_WRONG_SIGNATURE = "the secret key does not belong to the access key, or this machine's clock is off"
-_OLD_SESSION = "the session has expired: log in again (aws sso login), or renew the session token"
-
-# What is refused because of who calls, not because of what they may do.
-_BAD_KEYS = {
-    "UnrecognizedClientException": _UNKNOWN_KEY,
-    "InvalidClientTokenId": _UNKNOWN_KEY,
-    "InvalidSignatureException": _WRONG_SIGNATURE,
-    "SignatureDoesNotMatch": _WRONG_SIGNATURE,
-    "ExpiredTokenException": _OLD_SESSION,
-    "ExpiredToken": _OLD_SESSION,
-}
 
 
 class Examination:
@@ -75,7 +61,7 @@ class Examination:
         """Everything."""
         source = self._source
         if isinstance(source, DynamoDBStreams | KinesisStreams) and _has_session(source):
-            self._try("credentials", lambda: self._credentials(source))
+            self._try("credentials", lambda: self._add("good", "credentials", who_calls(source)))
             self._try("region", lambda: self._region(source))
         if isinstance(source, DynamoDBStreams) and _has_session(source):
             self._try("stream", lambda: self._table(source))
@@ -118,8 +104,8 @@ class Examination:
     def _refused(self, title: str, error: AccessDenied) -> None:
         response = getattr(error.__cause__, "response", {})
         code = str(response.get("Error", {}).get("Code", ""))
-        if code in _BAD_KEYS:
-            self._add("bad", "credentials", f"the service refuses them ({code})", _BAD_KEYS[code])
+        if code in BAD_KEYS:
+            self._add("bad", "credentials", f"the service refuses them ({code})", BAD_KEYS[code])
             self._see_skew(response)
             return
         action = next(
@@ -130,35 +116,8 @@ class Examination:
 
     # -- one after the other
 
-    def _credentials(self, source: DynamoDBStreams | KinesisStreams) -> None:
-        with our_words("sts:GetCallerIdentity", "credentials"):
-            credentials = source.session.get_credentials()
-            if credentials is None:
-                raise CredentialsMissing(
-                    "none were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile (--profile NAME), "
-                    "or log in (aws sso login)"
-                )
-            key = credentials.get_frozen_credentials().access_key
-        shown = f"key …{key[-4:]}" if len(key) > 8 else "a short key"
-        where = _METHODS.get(credentials.method, credentials.method)
-        self._add("good", "credentials", f"{shown}, from {where}{self._caller(source)}")
-
-    def _caller(self, source: DynamoDBStreams | KinesisStreams) -> str:
-        """Who the credentials belong to; asked of AWS alone, an emulator knows nobody."""
-        try:
-            client = source.make_client(_service_of(source))
-        except StreamiterError:
-            return ""  # there is no region, or none that could be one: that is told as the next finding
-        if "amazonaws." not in client.meta.endpoint_url:
-            return ""
-        try:
-            identity = source.session.client("sts", region_name=client.meta.region_name).get_caller_identity()
-            return f", {identity['Arn']}"
-        except (boto.BotoCoreError, boto.ClientError):
-            return ""  # what is wrong with them shows with the first call that counts
-
     def _region(self, source: DynamoDBStreams | KinesisStreams) -> None:
-        client = source.make_client(_service_of(source))
+        client = source.make_client(service_of(source))
         self._add("good", "region", f"{client.meta.region_name}, {client.meta.endpoint_url}")
 
     def _table(self, source: DynamoDBStreams) -> None:
@@ -265,34 +224,6 @@ class Examination:
         self._found(look_at_token(self._source, self._clock, token, self._lineage, self._service_us))
 
 
-def look_at_token(source: Source, clock: Clock, token: Token, lineage: Lineage, service_us: int) -> Finding:
-    """Whether what comes next after a token is still held, and for how long."""
-    lost: list[str] = []
-    oldest = 0.0
-    for shard_id, standing in standings(token, lineage).items():
-        if standing.kind == "gone":
-            lost.append(shard_id)
-        if standing.position is None or shard_id not in lineage:
-            continue
-        found = Looked(is_trimmed=True)
-        if not standing.position.is_expired(service_us, source.retention_us):
-            found = look(source, clock, shard_id, standing.position)
-        if found.is_trimmed:
-            lost.append(shard_id)
-        elif found.record is not None and found.record.created_us is not None:
-            oldest = max(oldest, (service_us - found.record.created_us) / SECOND_US)
-    if lost:
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-        return Finding(
-            "bad", "token", f"its place is no longer held in {', '.join(lost[:3])}{more}: records may be lost",
-            "tail and export read on with --skip-gaps; in a program, stream.skip() or on_gap='skip'",
-        )  # fmt: skip
-    left = source.retention_us / SECOND_US - oldest
-    is_short = left < source.retention_us / SECOND_US / 6
-    told = f"{age(oldest)} behind; what comes next is held for {age(left)} more" if oldest else "at the tip"
-    return Finding("note" if is_short else "good", "token", told, "read on soon" if is_short else "")
-
-
 def _has_session(source: DynamoDBStreams | KinesisStreams) -> bool:
     """Whether clients are made here. A session that cannot be had is one, too: what hinders it is the first finding."""
     try:
@@ -301,19 +232,6 @@ def _has_session(source: DynamoDBStreams | KinesisStreams) -> bool:
         return True
 
 
-def _service_of(source: DynamoDBStreams | KinesisStreams) -> str:
-    return "kinesis" if isinstance(source, KinesisStreams) else "dynamodbstreams"
-
-
-_METHODS = {
-    "env": "the environment",
-    "shared-credentials-file": "the credentials file",
-    "config-file": "the config file",
-    "iam-role": "the instance's role",
-    "container-role": "the container's role",
-    "assume-role": "an assumed role",
-    "sso": "single sign-on",
-}
 _VIEWS = {
     "KEYS_ONLY": "record.new and record.old are None",
     "NEW_IMAGE": "record.old is None, so nobody can tell what a change changed",

@@ -82,6 +82,8 @@ class Folder:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
             raise _cannot_write(self._path, error) from error
         self._save(msgspec.structs.replace(self.state, next=NextPart(name, records, token)))
         os.replace(beside, part)

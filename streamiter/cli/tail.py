@@ -11,19 +11,18 @@ import click
 
 from streamiter.cli.command import Command, goes_before, takes_stream
 from streamiter.cli.ending import Mistyped
+from streamiter.cli.foot import Foot
 from streamiter.cli.journal import Journal
 from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
-from streamiter.cli.moments import Moment, age, check_order
+from streamiter.cli.moments import Moment, check_order
 from streamiter.cli.outputs import complain
 from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
 from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.setting import Place, setting
-from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
+from streamiter.cli.status import StatusLine
 from streamiter.cli.tokenfile import TokenFile
-from streamiter.cli.tree import counted
 from streamiter.cli.values import to_json, unreadable_json
 from streamiter.cli.where import Where, WhereError, parse_where
-from streamiter.clock import SECOND_US
 from streamiter.demo.screen import printable
 from streamiter.record import Record
 from streamiter.source import Source
@@ -40,10 +39,6 @@ EXAMPLES = (
 
 WHERE_HELP = """Only what fits: event, key, key.NAME, new.NAME, old.NAME, shard, late; in Kinesis streams that hold no changes
 of rows: key (the partition key), payload, payload.NAME, shard, late."""
-
-AT_TIP_SECONDS = 10  # what is no older counts as new: a busy stream is always some seconds behind
-
-HELD_SECONDS = 5  # records always wait a second or two for other shards: only beyond this is it worth a word
 
 
 class Expression(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
@@ -126,15 +121,11 @@ class Tail:
         self._skips_gaps = skip_gaps
         self._clock = setting().clock
         self._status = StatusLine()
-        self._meter = Meter(self._clock)
         self._journal = Journal(sys.stdout, self._clock, token_file, self._status)
+        self._foot = Foot(self._status, self._clock, until, self._journal.flush)
         painter = painter_for(sys.stdout, color)
         self._line = _json_lines if as_json else _text_lines(painter, self._journal.say, full=full)
         self._unreadable = unreadable_json if as_json else _unreadable_lines(painter)
-        self._last_drawn = 0.0
-        self._held_since = self._clock.monotonic()
-        self._is_behind = False
-        self._last: Record | None = None
         self._stream: Stream | None = None
 
     def run(self, start: Any) -> None:
@@ -146,7 +137,7 @@ class Tail:
                 self._status.hide()
                 complain(f"going on after the place in {self._token_file.shown}{goes_before('start')}")
             source = self._find()
-            self._is_behind = start != "latest" or token is not None
+            self._foot.is_behind = start != "latest" or token is not None
             with open_stream(
                 source,
                 start if token is None else token,
@@ -181,9 +172,8 @@ class Tail:
         while (record := self._next(records)) is not None:
             fits, line = self._look_at(record)
             self._journal.add(line)
-            self._last = record
             printed += fits
-            self._draw(record)
+            self._foot.count(record)
             if printed == self._limit:
                 break
         self._journal.settle()
@@ -205,44 +195,11 @@ class Tail:
             self._journal.settle()  # what came before the error was printed
             raise
 
-    # -- the line at the foot
-
-    def _draw(self, record: Record) -> None:
-        self._meter.count(1, record.order_us)
-        if self._is_behind and self._meter.now_us() - record.order_us < AT_TIP_SECONDS * SECOND_US:
-            self._is_behind = False
-        now = self._clock.monotonic()
-        if self._status.is_shown and self._is_behind and now - self._last_drawn >= REDRAW_SECONDS:
-            self._last_drawn = now
-            self._journal.flush()
-            self._status.draw(self._meter.spans(self._end_us()))
-
-    def _end_us(self) -> int:
-        now_us = self._meter.now_us()
-        return min(now_us, round(self._until.timestamp() * 1e6)) if isinstance(self._until, datetime) else now_us
-
     def _wait(self) -> None:
         """Before a pause: everything that is due was returned."""
         self._journal.settle()
         if self._status.is_shown and self._stream is not None:
-            self._status.draw(self._standing(self._stream))
-
-    def _standing(self, stream: Stream) -> list[Span]:
-        stats = stream.stats
-        if self._is_behind and max(stats.lag.values(), default=0) > AT_TIP_SECONDS:
-            return self._meter.spans(self._end_us())
-        self._is_behind = False
-        if not (stats.waiting and stats.held_by):
-            self._held_since = self._clock.monotonic()
-        elif self._clock.monotonic() - self._held_since > HELD_SECONDS:
-            return [Span(f"· {counted(stats.waiting, 'record')} held back by {stats.held_by}", "note")]
-        shards = f"{stats.open_shards} shard{'' if stats.open_shards == 1 else 's'}"
-        return [Span(f"· {self._quiet()} · {shards} · Ctrl-C ends", "dim")]
-
-    def _quiet(self) -> str:
-        if self._last is None or self._last.created_us is None:
-            return "waiting for changes"
-        return f"waiting, the last change was {age((self._meter.now_us() - self._last.created_us) / 1e6)} ago"
+            self._foot.stand(self._stream.stats)
 
     def _notice(self, message: str) -> None:
         # Nothing is printed and no token taken here: who speaks may have a record in hand that is not printed yet.

@@ -12,7 +12,6 @@ import click
 
 from streamiter.cli.command import Command, reaches_service
 from streamiter.cli.ending import Unwell
-from streamiter.cli.examination import look_at_token
 from streamiter.cli.findings import finding_lines
 from streamiter.cli.moments import age
 from streamiter.cli.paint import Span, columns, painter_for, prepare_output
@@ -20,6 +19,7 @@ from streamiter.cli.reader import find_source
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.standing import arn_of, short_names
 from streamiter.cli.survey import list_shards
+from streamiter.cli.tokencheck import look_at_token
 from streamiter.cli.tokenfile import TokenFile
 from streamiter.cli.tree import counted
 from streamiter.clock import SECOND_US

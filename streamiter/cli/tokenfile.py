@@ -15,6 +15,7 @@ import click
 from streamiter.errors import InvalidToken
 from streamiter.token import load_token
 
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 _ANEW = "take a copy that is whole, or move it away to begin anew"
 
 
@@ -84,9 +85,13 @@ class TokenFile:
             raise self._cannot_be_written(error) from error
 
     def _cannot_be_written(self, error: OSError) -> click.ClickException:
-        return click.ClickException(
-            f"the token file {self.shown} cannot be written: {error.strerror}; name another file"
-        )
+        # Another file would begin anew: where a place is kept already, nobody is to be sent there.
+        kept = ": it goes on from the place that is kept there" if self.path.is_file() else ""
+        if error.errno in _FULL:
+            remedy = "make room, and run it again"
+        else:
+            remedy = "see that it can be, or name a copy of it" if kept else "name another file"
+        return click.ClickException(f"the token file {self.shown} cannot be written: {error.strerror}; {remedy}{kept}")
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -103,9 +108,11 @@ def replace_file(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             beside.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)  # a full disk has no name of its own
         raise
     sync_folder(path.parent)
 

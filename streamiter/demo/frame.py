@@ -6,13 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streamiter import StreamiterError
+from streamiter import Stream, StreamiterError
 from streamiter.demo.screen import MARGIN, Screen, Span
-
-if TYPE_CHECKING:
-    import pyarrow
 
 TITLE = "The same changes as a Spark DataFrame, counted"
 QUERY = """
@@ -25,11 +22,11 @@ HEADINGS = ("status", "changes", "orders", "total")
 WIDTH = 10
 
 
-def show_frame(screen: Screen, changes: pyarrow.Table, folder: Path) -> None:
-    """Starts Spark, has it count, and ends it; says what is missing where it cannot."""
+def show_frame(screen: Screen, stream: Stream, folder: Path) -> None:
+    """Starts Spark, has it count what the stream holds, and ends it; says what is missing where it cannot."""
     screen.line([Span(TITLE, "bold")])
     try:
-        rows = _count(changes, folder)
+        rows = _count(stream, folder)
     except StreamiterError as error:
         screen.line([MARGIN, Span(str(error), "dim")])
         return
@@ -38,10 +35,11 @@ def show_frame(screen: Screen, changes: pyarrow.Table, folder: Path) -> None:
         screen.line([MARGIN, Span("".join(f"{'' if value is None else value!s:>{WIDTH}}" for value in row))])
 
 
-def _count(changes: pyarrow.Table, folder: Path) -> list[tuple[Any, ...]]:
+def _count(stream: Stream, folder: Path) -> list[tuple[Any, ...]]:
     from streamiter.spark import ensure_java
 
     ensure_java()
+    changes = stream.to_arrow()
     with _session(folder) as spark:
         spark.createDataFrame(changes).createTempView("changes")
         return [tuple(row) for row in spark.sql(QUERY).collect()]

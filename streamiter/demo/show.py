@@ -50,7 +50,7 @@ class Show:
                 if self._with_spark:
                     self._screen.line()
                     stream.move_to("trim_horizon")
-                    show_frame(self._screen, stream.to_arrow(), self._folder)
+                    show_frame(self._screen, stream, self._folder)
             return is_good
 
     # -- scenes

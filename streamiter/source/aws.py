@@ -199,7 +199,12 @@ def names_near(wrong: str, names: Sequence[str], kind: str) -> str:
     near = get_close_matches(wrong, names, n=3) or [name for name in names if name.lower() == wrong.lower()]
     if near:
         return f"; did you mean {' or '.join(near)}?"
-    return f"; there are {', '.join(names[:5])}" if names else f"; there is no {kind} at all: is it the right region?"
+    more = " and more" if len(names) > 5 else ""
+    return (
+        f"; there are {', '.join(names[:5])}{more}"
+        if names
+        else f"; there is no {kind} at all: is it the right region?"
+    )
 
 
 def service_time_us(response: Mapping[str, Any]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -135,6 +136,16 @@ def test_where_a_picture_cannot_be_written_nothing_is_read(users: Simulator, inv
     done = invoke("shards", "users", "--svg", tmp_path / "none" / "a.svg")
     assert done.exit_code == 1 and "a.svg cannot be written" in done.stderr
     assert len(users.calls) == before
+
+
+def test_a_picture_that_does_not_fit_on_the_disk_is_named(
+    users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch
+):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr("streamiter.cli.tokenfile.os.fsync", lambda _: (_ for _ in ()).throw(full))
+    done = invoke("shards", "users", "--svg", tmp_path / "a.svg")
+    assert (done.exit_code, done.stderr) == (1, f"streamiter: {tmp_path / 'a.svg'}: No space left on device\n")
+    assert not list(tmp_path.iterdir())
 
 
 def test_since_leaves_out_what_is_older(users: Simulator, invoke: Invoke, tmp_path: Path):

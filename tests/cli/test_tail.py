@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -220,6 +221,33 @@ def test_a_token_file_that_is_none_is_told_and_left_alone(users: Simulator, invo
     done = invoke(*ALL, "--token-file", tmp_path / "no folder" / "token")
     assert done.exit_code == 1 and "cannot be written: No such file or directory" in done.stderr
     assert done.stdout == "", "told before anything is printed"
+
+
+def test_a_place_that_cannot_be_kept_is_not_to_be_begun_anew_elsewhere(
+    users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "users.token"
+    remedies = {}
+    for moment in ("first", "later"):
+        for kind in (errno.ENOSPC, errno.EACCES):
+            with monkeypatch.context() as patched:
+                error = OSError(kind, os.strerror(kind))
+                patched.setattr(
+                    "streamiter.cli.tokenfile.os.fsync", lambda _, error=error: (_ for _ in ()).throw(error)
+                )
+                done = invoke(*ALL, "--token-file", file)
+            assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
+            remedies[moment, kind] = done.stderr.partition(f"{os.strerror(kind)}; ")[2].strip()
+        invoke(*ALL, "--token-file", file, "-n", "1")
+    assert remedies == {
+        ("first", errno.ENOSPC): "make room, and run it again",
+        ("first", errno.EACCES): "name another file",
+        ("later", errno.ENOSPC): "make room, and run it again: it goes on from the place that is kept there",
+        (
+            "later",
+            errno.EACCES,
+        ): "see that it can be, or name a copy of it: it goes on from the place that is kept there",
+    }
 
 
 def test_who_may_read_the_token_stays_as_it_is(users: Simulator, invoke: Invoke, tmp_path: Path):

@@ -191,6 +191,29 @@ def test_it_ends_with_the_changes_as_a_spark_dataframe(tmp_path):
     assert not list(tmp_path.iterdir()), "files are left behind"
 
 
+@pytest.mark.parametrize("missing", [("pyspark",), ("pyspark", "pyarrow")])
+def test_without_what_spark_needs_it_is_whole_and_says_how_to_get_it(missing, tmp_path):
+    absent = tmp_path / "absent"
+    absent.mkdir()
+    for name in missing:
+        (absent / f"{name}.py").write_text(f"raise ModuleNotFoundError(\"No module named '{name}'\")")
+    files = tmp_path / "files"
+    files.mkdir()
+    ended = subprocess.run(
+        command("--fast", with_spark=True),
+        cwd=ROOT,
+        env=environment(files) | {"PYTHONPATH": str(absent)},
+        capture_output=True,
+        timeout=250,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert re.fullmatch(CLOSING, ended.stdout.decode().splitlines()[-4])
+    assert ended.stdout.decode().splitlines()[-2:] == [
+        "The same changes as a Spark DataFrame, counted",
+        "  pyspark is not installed; to get it: pip install 'streamiter[spark]'",
+    ]
+
+
 def test_help_names_the_options_and_hides_the_inner_one(tmp_path):
     told = run(tmp_path, "--help").stdout.decode()
     assert "--fast" in told

@@ -248,6 +248,14 @@ def test_an_unknown_table_with_nothing_near_it(users: Simulator):
         Stream(DynamoDBStreams("zzzzzzz", **options(users)))
 
 
+def test_not_all_of_many_tables_are_named(users: Simulator):
+    for number in range(5):
+        users.create_table(f"orders{number}", "S1")
+    told = "there is no table zzzzzzz here; there are orders0, orders1, orders2, orders3, orders4 and more$"
+    with pytest.raises(InvalidStream, match=told):
+        Stream(DynamoDBStreams("zzzzzzz", **options(users)))
+
+
 def test_an_unknown_table_where_listing_is_not_permitted(users: Simulator):
     users.fault("ListTables", kind="access_denied", times=None)
     with pytest.raises(InvalidStream, match="there is no table userz here"):

@@ -1,0 +1,67 @@
+"""The caller: whose credentials sign the calls, where they were found, and why a service refuses them."""
+
+from __future__ import annotations
+
+import botocore.exceptions as boto
+
+from streamiter.errors import CredentialsMissing, StreamiterError
+from streamiter.source import DynamoDBStreams, KinesisStreams
+from streamiter.source.aws import our_words
+
+_UNKNOWN_KEY = "the access key is not known: it was deleted, mistyped, or is of another partition"
+_WRONG_SIGNATURE = "the secret key does not belong to the access key, or this machine's clock is off"
+_OLD_SESSION = "the session has expired: log in again (aws sso login), or renew the session token"
+
+# What is refused because of who calls, not because of what they may do.
+BAD_KEYS = {
+    "UnrecognizedClientException": _UNKNOWN_KEY,
+    "InvalidClientTokenId": _UNKNOWN_KEY,
+    "InvalidSignatureException": _WRONG_SIGNATURE,
+    "SignatureDoesNotMatch": _WRONG_SIGNATURE,
+    "ExpiredTokenException": _OLD_SESSION,
+    "ExpiredToken": _OLD_SESSION,
+}
+_METHODS = {
+    "env": "the environment",
+    "shared-credentials-file": "the credentials file",
+    "config-file": "the config file",
+    "iam-role": "the instance's role",
+    "container-role": "the container's role",
+    "assume-role": "an assumed role",
+    "sso": "single sign-on",
+}
+
+
+def who_calls(source: DynamoDBStreams | KinesisStreams) -> str:
+    """The credentials that are found, as far as they may be shown; CredentialsMissing where there are none."""
+    with our_words("sts:GetCallerIdentity", "credentials"):
+        credentials = source.session.get_credentials()
+        if credentials is None:
+            raise CredentialsMissing(
+                "none were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile (--profile NAME), "
+                "or log in (aws sso login)"
+            )
+        key = credentials.get_frozen_credentials().access_key
+    shown = f"key …{key[-4:]}" if len(key) > 8 else "a short key"
+    where = _METHODS.get(credentials.method, credentials.method)
+    return f"{shown}, from {where}{_identity(source)}"
+
+
+def _identity(source: DynamoDBStreams | KinesisStreams) -> str:
+    """Who the credentials belong to; asked of AWS alone, an emulator knows nobody."""
+    try:
+        client = source.make_client(service_of(source))
+    except StreamiterError:
+        return ""  # there is no region, or none that could be one: that is told as the next finding
+    if "amazonaws." not in client.meta.endpoint_url:
+        return ""
+    try:
+        identity = source.session.client("sts", region_name=client.meta.region_name).get_caller_identity()
+        return f", {identity['Arn']}"
+    except (boto.BotoCoreError, boto.ClientError):
+        return ""  # what is wrong with them shows with the first call that counts
+
+
+def service_of(source: DynamoDBStreams | KinesisStreams) -> str:
+    """The service as boto3 names it."""
+    return "kinesis" if isinstance(source, KinesisStreams) else "dynamodbstreams"
