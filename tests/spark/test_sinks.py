@@ -97,6 +97,30 @@ def test_feed_saves_the_token_after_each_write(spark, sim, tmp_path):
     assert [(row.shard_id, row.sequence_number) for row in rows] == identities(in_order(sim))
 
 
+def test_feed_goes_on_with_the_same_stream_after_a_write_that_failed(spark, sim, tmp_path):
+    """Nothing that was not written counts as read: the stream stands before it again."""
+    sim.shape("S0 => S1")
+    write(sim, "S0", "S1", rounds=4, every=0)
+    token_file = tmp_path / "token.json"
+    frames = []
+    fails = [OSError("disk full"), KeyboardInterrupt()]
+
+    def write_at_third_try(frame):
+        if len(frames) == 1 and fails:
+            raise fails.pop()
+        frames.append(frame)
+
+    source = DynamoDBStreams(sim.stream_arn, client=sim.client())
+    with Stream(source, clock=ManualClock(sim.clock.now() + 10)) as stream:
+        for kind in (KeyboardInterrupt, OSError):
+            with pytest.raises(kind):
+                feed(stream, spark, write_at_third_try, token_file, size=3)
+            assert stream.token == json.loads(token_file.read_text())
+        assert feed(stream, spark, write_at_third_try, token_file, size=3) == 5
+    rows = [row for frame in frames for row in frame.orderBy("order_key").collect()]
+    assert [(row.shard_id, row.sequence_number) for row in rows] == identities(in_order(sim))
+
+
 def test_the_latest_per_key(spark):
     both = '{"a":{"S":"x"},"b":{"N":"1"}}', '{"b":{"N":"1"},"a":{"S":"x"}}'
     rows = [(both[0], "1", "old"), (both[1], "3", "new"), ('{"a":{"S":"y"},"b":{"N":"1"}}', "2", "only")]
