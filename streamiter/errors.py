@@ -58,8 +58,9 @@ class RecordsExpired(StreamiterError, LookupError):
         self.shard_id = shard_id
         self.position = position
         self.reason = reason
+        self.what = f"records of shard {shard_id} after {position} may be lost: {reason}"
         hint = hint or "stream.skip() accepts the gap and reads on; stream.move_to('trim_horizon') starts over"
-        super().__init__(f"records of shard {shard_id} after {position} may be lost: {reason}; {hint}")
+        super().__init__(f"{self.what}; {hint}")
 
 
 class PoisonRecord(StreamiterError):

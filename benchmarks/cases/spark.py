@@ -26,16 +26,16 @@ def run(scale: Scale) -> Result:
 
         ours, by_hand = reading("noop", "spark, 8 slots"), reading("list_of_rows", "spark, 8 slots")
         tuples = reading("tuples", "spark, 8 slots")
-        two, two_by_hand = reading("noop", "spark"), reading("list_of_rows", "spark")
+        two, two_by_hand, two_tuples = (reading(action, "spark") for action in ("noop", "list_of_rows", "tuples"))
         grouped, alone = reading("noop", "spark", maxPartitions="2"), reading("noop", "spark, 1 core")
         by_boto3 = reading("check", "boto3")
         for read in (ours, two, grouped):
             check_same([read, by_boto3], images=True)
         check_same([tuples._replace(options={"format": "as_tuples"}), by_boto3], images=False)
-        for warmed in (ours, tuples, two, grouped, alone) if not scale.is_smoke else ():
+        for warmed in (ours, tuples, two, two_tuples, grouped, alone) if not scale.is_smoke else ():
             warmed.do()  # A JVM gets faster as it goes.
         by_list, by_tuples = compare(ours, [by_hand, tuples], scale.runs)
-        two_by_list, by_one = compare(two, [two_by_hand, alone], scale.runs)
+        two_by_list, by_one, two_by_tuples = compare(two, [two_by_hand, alone, two_tuples], scale.runs)
         [groups_by_list] = compare(grouped, [two_by_hand], scale.runs)
         by_a_list = "createDataFrame over a list from a boto3 loop"
         return Result(
@@ -45,6 +45,7 @@ def run(scale: Scale) -> Result:
                 _row(groups_by_list, "the same, on local[2] with maxPartitions=2: four side by side", by_a_list),
                 _row(by_one, "the same, on local[2]", "the same, on local[1]", 1.6),
                 _row(by_tuples, "the same, on local[8], as RecordBatch", "the same, as tuples", 1.3),
+                _row(two_by_tuples, "the same, on local[2], as RecordBatch", "the same, as tuples"),
             ],
             {
                 "list": by_list.told(records),
@@ -52,6 +53,7 @@ def run(scale: Scale) -> Result:
                 "groups": groups_by_list.told(records),
                 "one": by_one.told(records),
                 "tuples": by_tuples.told(records),
+                "two_tuples": two_by_tuples.told(records),
                 "latency_seconds": LATENCY,
             },
             {"streamiter": sides["spark"].versions, **versions(sides)},

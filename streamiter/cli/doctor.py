@@ -11,7 +11,7 @@ import click
 from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.ending import Unwell
 from streamiter.cli.examination import Examination, default_region
-from streamiter.cli.findings import finding_lines, verdict
+from streamiter.cli.findings import Finding, finding_lines, verdict
 from streamiter.cli.paint import Span, columns, painter_for, prepare_output
 from streamiter.cli.policy import kinesis_arn_of, kinesis_policy, least_policy, table_arn_of
 from streamiter.cli.setting import Place, setting
@@ -46,31 +46,38 @@ def command(place: Place, token_file: str | None, policy: bool, as_json: bool) -
             click.echo(json.dumps(_policy(source, place), indent=2))
             return
         token = TokenFile(token_file).load if token_file is not None else None
-        examination = Examination(source, setting().clock, token)
+        screen = _Screen()
+        examination = Examination(source, setting().clock, token, (lambda _: None) if as_json else screen.tell)
         examination.run()
         if as_json:
             click.echo(json.dumps([finding.to_json() for finding in examination.findings], indent=2))
         else:
-            _tell(examination, source, place)
+            screen.conclude(examination, _policy(source, place) if examination.missing else None)
     finally:
         source.close()
     if not examination.is_well:
         raise Unwell
 
 
-def _tell(examination: Examination, source: Source, place: Place) -> None:
-    painter = painter_for(sys.stdout)
-    width = columns() if painter.width is not None else 100
-    painter.width = None  # it is wrapped instead
-    for finding in examination.findings:
-        for line in finding_lines(finding, width):
-            click.echo(painter.line(line).rstrip())
-    if examination.missing:
-        click.echo("\n" + painter.line([Span("The least policy that reading needs:", "bold")]))
-        click.echo(json.dumps(_policy(source, place), indent=2))
-    click.echo()
-    for text in textwrap.wrap(verdict(examination.findings), width - 1):
-        click.echo(painter.line([Span(text, "bold")]))
+class _Screen:
+    """What a person sees: a finding after the other, then all of them in a sentence."""
+
+    def __init__(self) -> None:
+        self._painter = painter_for(sys.stdout)
+        self._width = columns() if self._painter.width is not None else 100
+        self._painter.width = None  # it is wrapped instead
+
+    def tell(self, finding: Finding) -> None:
+        for line in finding_lines(finding, self._width):
+            click.echo(self._painter.line(line).rstrip())
+
+    def conclude(self, examination: Examination, policy: dict[str, object] | None) -> None:
+        if policy is not None:
+            click.echo("\n" + self._painter.line([Span("The least policy that reading needs:", "bold")]))
+            click.echo(json.dumps(policy, indent=2))
+        click.echo()
+        for text in textwrap.wrap(verdict(examination.findings), self._width - 1):
+            click.echo(self._painter.line([Span(text, "bold")]))
 
 
 def _policy(source: Source, place: Place) -> dict[str, object]:

@@ -53,12 +53,20 @@ _BAD_KEYS = {
 class Examination:
     """Tries one thing after the other; what rests on something that failed is passed over."""
 
-    def __init__(self, source: Source, clock: Clock, token: Callable[[], dict[str, Any] | None] | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        clock: Clock,
+        token: Callable[[], dict[str, Any] | None] | None,
+        tell: Callable[[Finding], None],
+    ) -> None:
+        """`tell` gets each finding as it is made: what comes next may take long."""
         self.findings: list[Finding] = []
         self.missing: list[str] = []  # IAM actions
         self._source = source
         self._clock = clock
         self._token = token
+        self._tell = tell
         self._stopped = False
         self._lineage = Lineage()
         self._service_us = 0
@@ -66,10 +74,10 @@ class Examination:
     def run(self) -> None:
         """Everything."""
         source = self._source
-        if isinstance(source, DynamoDBStreams | KinesisStreams) and source.session is not None:
+        if isinstance(source, DynamoDBStreams | KinesisStreams) and _has_session(source):
             self._try("credentials", lambda: self._credentials(source))
             self._try("region", lambda: self._region(source))
-        if isinstance(source, DynamoDBStreams) and source.session is not None:
+        if isinstance(source, DynamoDBStreams) and _has_session(source):
             self._try("stream", lambda: self._table(source))
         else:
             self._try("stream", lambda: self._add("good", "stream", arn_of(source.name)))
@@ -101,7 +109,11 @@ class Examination:
         self._stopped = True
 
     def _add(self, mark: Mark, title: str, told: str, remedy: str = "") -> None:
-        self.findings.append(Finding(mark, title, told, remedy))
+        self._found(Finding(mark, title, told, remedy))
+
+    def _found(self, finding: Finding) -> None:
+        self.findings.append(finding)
+        self._tell(finding)
 
     def _refused(self, title: str, error: AccessDenied) -> None:
         response = getattr(error.__cause__, "response", {})
@@ -250,7 +262,7 @@ class Examination:
         assert self._token is not None
         token = parse_position(self._token(), self._source.name)
         assert isinstance(token, Token)
-        self.findings.append(look_at_token(self._source, self._clock, token, self._lineage, self._service_us))
+        self._found(look_at_token(self._source, self._clock, token, self._lineage, self._service_us))
 
 
 def look_at_token(source: Source, clock: Clock, token: Token, lineage: Lineage, service_us: int) -> Finding:
@@ -279,6 +291,14 @@ def look_at_token(source: Source, clock: Clock, token: Token, lineage: Lineage, 
     is_short = left < source.retention_us / SECOND_US / 6
     told = f"{age(oldest)} behind; what comes next is held for {age(left)} more" if oldest else "at the tip"
     return Finding("note" if is_short else "good", "token", told, "read on soon" if is_short else "")
+
+
+def _has_session(source: DynamoDBStreams | KinesisStreams) -> bool:
+    """Whether clients are made here. A session that cannot be had is one, too: what hinders it is the first finding."""
+    try:
+        return source.session is not None
+    except StreamiterError:
+        return True
 
 
 def _service_of(source: DynamoDBStreams | KinesisStreams) -> str:

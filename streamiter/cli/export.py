@@ -14,7 +14,7 @@ from streamiter.cli.formats import FORMATS, Write, check_format
 from streamiter.cli.moments import Moment, check_order
 from streamiter.cli.outputs import complain, tell
 from streamiter.cli.paint import Span, prepare_output
-from streamiter.cli.reader import find_source, open_stream
+from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.standing import arn_of
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
@@ -170,6 +170,8 @@ class Export:
             self._take(record)
         self._commit()
         self._folder.move(stream.token)
+        if self._until != "caught_up" and (why := why_ended(stream)):
+            self._notice(why)
 
     def _take(self, record: Record) -> None:
         if not self._records:

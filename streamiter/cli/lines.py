@@ -85,18 +85,19 @@ def _change(name: str, old: Any, new: Any, most: int | None) -> Iterator[Span]:
         yield Span(_value(old, most), "bad")
         yield Span(" gone", "dim")
     else:
+        looks_alike = text_of(old) == text_of(new)  # a number that became a text: 1 → "1"
         yield Span(": ", "dim")
-        yield Span(_value(old, most), "bad")
+        yield Span(_value(old, most, quotes_all=looks_alike), "bad")
         yield Span(" → ", "dim")
-        yield Span(_value(new, most), "good")
+        yield Span(_value(new, most, quotes_all=looks_alike), "good")
 
 
 def _name(name: str) -> str:
     return text_of(name)
 
 
-def _value(value: Any, most: int | None) -> str:
-    text = text_of(value)
+def _value(value: Any, most: int | None, *, quotes_all: bool = False) -> str:
+    text = text_of(value, quotes_all=quotes_all)
     return text if most is None else cut(text, most)
 
 

@@ -72,6 +72,16 @@ def open_stream(
     return Stream(source, start, on_gap="skip" if skips_gaps else "raise", clock=clock, **options)
 
 
+def why_ended(stream: Stream) -> str | None:
+    """Why what would have gone on came to its end; None where somebody stopped it."""
+    if not stream.ended:
+        return None
+    return (
+        "the stream was disabled, and what it held is read to the end; enabling it again makes a new one, with the table's "
+        "name: streamiter doctor tells how it stands"
+    )
+
+
 class _Notices(logging.Handler):
     def __init__(self, notice: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)

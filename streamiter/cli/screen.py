@@ -12,6 +12,7 @@ from streamiter.cli.board import Family, Row, View
 from streamiter.cli.moments import age
 from streamiter.cli.standing import short_names, title_of
 from streamiter.cli.status import short_rate, short_time
+from streamiter.cli.tree import counted
 from streamiter.demo.screen import printable
 
 CURVE = "▁▂▃▄▅▆▇█"
@@ -72,7 +73,7 @@ def _facts(view: View, width: int) -> list[Text]:
     ]
     right = [
         ("records", Text(f"{stats.records:,}").append(f"   {curve(view.history, cells)}", "green")),
-        ("waiting", Text(f"{stats.waiting:,} records, {_size(stats.waiting_bytes)}, held by {held}")),
+        ("waiting", Text(f"{counted(stats.waiting, 'record')}, {_size(stats.waiting_bytes)}, held by {held}")),
         ("retries", Text(f"{stats.retries:,}   late {stats.late:,}   gaps {stats.gaps:,}")),
         ("of them", Text(calls)),
     ]
@@ -110,7 +111,7 @@ def _table(view: View, width: int, rows: int) -> Table:
     )
     room = rows - 1
     families = sorted(view.families, key=lambda family: -family.row.lag_seconds)
-    left = sum(1 + len(family.shards) for family in families)
+    left = sum(len(_rows(family)) for family in families)
     for family in families:
         for lead, row in _rows(family):
             if room <= (1 if left > room else 0):

@@ -74,8 +74,8 @@ def command(
         if not os.access(Path(file).absolute().parent, os.W_OK):  # told now, not after everything was read
             raise click.ClickException(f"{file} cannot be written: is there such a folder, and may you write to it?")
     status = StatusLine()
+    source = find_source(place)
     try:
-        source = find_source(place)
         token = _load(token_file, source) if token_file is not None else None
 
         def stands(lineage: Lineage) -> dict[str, Standing]:

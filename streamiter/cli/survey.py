@@ -75,8 +75,9 @@ class Survey:
     counts: Counts | None = None
 
     def began_us(self, shard_id: str) -> int | None:
-        """About when the shard began: as its id hints, else with its first record, else as its parents ended."""
-        return hinted_us(shard_id) or self.found[shard_id].first_us
+        """About when the shard began: as its id hints, but never after its first record; None where neither is known."""
+        known = [time_us for time_us in (hinted_us(shard_id), self.found[shard_id].first_us) if time_us is not None]
+        return min(known, default=None)
 
 
 def list_shards(source: Source, clock: Clock) -> tuple[Lineage, int, bool]:

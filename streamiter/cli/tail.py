@@ -16,10 +16,11 @@ from streamiter.cli.lines import LONGEST_VALUE, day_of, record_line, unreadable_
 from streamiter.cli.moments import Moment, age, check_order
 from streamiter.cli.outputs import complain
 from streamiter.cli.paint import Painter, Span, columns, painter_for, prepare_output
-from streamiter.cli.reader import find_source, open_stream
+from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.status import REDRAW_SECONDS, Meter, StatusLine
 from streamiter.cli.tokenfile import TokenFile
+from streamiter.cli.tree import counted
 from streamiter.cli.values import to_json, unreadable_json
 from streamiter.cli.where import Where, WhereError, parse_where
 from streamiter.clock import SECOND_US
@@ -186,6 +187,8 @@ class Tail:
             if printed == self._limit:
                 break
         self._journal.settle()
+        if record is None and self._until != "caught_up" and (why := why_ended(stream)):
+            self._notice(why)
 
     def _look_at(self, record: Record) -> tuple[bool, str | None]:
         """Whether a record fits, and its line. One that nobody can decode is told of, and passed."""
@@ -232,7 +235,7 @@ class Tail:
         if not (stats.waiting and stats.held_by):
             self._held_since = self._clock.monotonic()
         elif self._clock.monotonic() - self._held_since > HELD_SECONDS:
-            return [Span(f"· {stats.waiting} records are held back by {stats.held_by}", "note")]
+            return [Span(f"· {counted(stats.waiting, 'record')} held back by {stats.held_by}", "note")]
         shards = f"{stats.open_shards} shard{'' if stats.open_shards == 1 else 's'}"
         return [Span(f"· {self._quiet()} · {shards} · Ctrl-C ends", "dim")]
 

@@ -21,6 +21,7 @@ from streamiter.cli.setting import Place, setting
 from streamiter.cli.standing import arn_of, short_names
 from streamiter.cli.survey import list_shards
 from streamiter.cli.tokenfile import TokenFile
+from streamiter.cli.tree import counted
 from streamiter.clock import SECOND_US
 from streamiter.stream.position import parse_position
 from streamiter.token import Token, TokenLane, load_token
@@ -107,7 +108,7 @@ def token_lines(token: Token, now: float) -> Iterator[list[Span]]:
     """What a token says, in lines; pure."""
     kind = "read by Bloop: closed shards that nothing connects count as read" if token.closed_are_read else ""
     yield [Span(f"{'stream':10}", "dim"), *_stream(token.stream)]
-    yield [Span(f"{'returned':10}", "dim"), Span(f"{token.clock:,} records"), Span(f"  {kind}", "dim")]
+    yield [Span(f"{'returned':10}", "dim"), Span(counted(token.clock, "record")), Span(f"  {kind}", "dim")]
     if token.high is not None:
         yield [Span(f"{'up to':10}", "dim"), Span(_when(token.high[0], now)), Span(f"  in {token.high[3]}", "dim")]
     start = "at the horizon" if token.start is None else f"at {_when(token.start, now)}"

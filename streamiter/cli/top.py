@@ -16,7 +16,7 @@ from streamiter.cli.command import Command, takes_stream
 from streamiter.cli.moments import Moment
 from streamiter.cli.outputs import complain
 from streamiter.cli.paint import prepare_output
-from streamiter.cli.reader import find_source, open_stream
+from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.screen import draw, draw_line
 from streamiter.cli.setting import Place, setting
 from streamiter.cli.tokenfile import TokenFile
@@ -91,10 +91,12 @@ class Top:
         """Reads and shows until it is stopped."""
         if self._console is None:
             self._read(start)
-            return
-        with Live(console=self._console, screen=True, auto_refresh=False, transient=True) as live:
-            self._live = live
-            self._read(start)
+        else:
+            with Live(console=self._console, screen=True, auto_refresh=False, transient=True) as live:
+                self._live = live
+                self._read(start)
+        if self._stream is not None and (why := why_ended(self._stream)):
+            complain(f"streamiter: {why}")
 
     def _read(self, start: Any) -> None:
         options: dict[str, Any] = {"skips_gaps": True, "notice": self._take_notice}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import arrow
@@ -23,10 +24,12 @@ def is_missing(value: Any) -> bool:
     return value is _MISSING
 
 
-def text_of(value: Any) -> str:
-    """A value in a few words: `placed`, `"two words"`, `4.90`, `{a: 1}`, `<5 bytes aGVsbG8=>`."""
+def text_of(value: Any, *, quotes_all: bool = False) -> str:
+    """A value in a few words: `placed`, `"two words"`, `4.90`, `{a: 1}`, `<5 bytes aGVsbG8=>`; if told, each text in quotes."""
     if isinstance(value, str):
-        is_word = value and not _WORD_ENDS.intersection(value) and value not in ("true", "false", "null")
+        is_word = (
+            not quotes_all and value and not _WORD_ENDS.intersection(value) and value not in ("true", "false", "null")
+        )
         return value if is_word else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -34,12 +37,13 @@ def text_of(value: Any) -> str:
         return f"{value:f}" if -20 < value.adjusted() < 40 else str(value)
     if isinstance(value, bytes):
         return f"<{len(value)} bytes {b64encode(value[:24]).decode()}{'…' if len(value) > 24 else ''}>"
+    part_text = partial(text_of, quotes_all=quotes_all)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{text_of(name)}: {text_of(part)}" for name, part in value.items()) + "}"
+        return "{" + ", ".join(f"{text_of(name)}: {part_text(part)}" for name, part in value.items()) + "}"
     if isinstance(value, set | frozenset):
-        return "{" + ", ".join(sorted(map(text_of, value))) + "}"
+        return "{" + ", ".join(sorted(map(part_text, value))) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(text_of, value)) + "]"
+        return "[" + ", ".join(map(part_text, value)) + "]"
     return str(value)
 
 

@@ -23,6 +23,16 @@ _OPTIONS = {
 }
 
 
+_NOBODY = "does anything listen there? --endpoint-url and --region say where it is looked for"
+_UNREACHED = {
+    "EndpointConnectionError": _NOBODY,
+    "ConnectTimeoutError": _NOBODY,
+    "ReadTimeoutError": "nothing answers there: is it the service? --endpoint-url says where it is looked for",
+    "SSLError": "is it http://, or is the certificate one of your own (AWS_CA_BUNDLE)?",
+    "ProxyConnectionError": "HTTPS_PROXY and HTTP_PROXY name the proxy, NO_PROXY what goes without one",
+}
+
+
 # A Kinesis stream by its ARN and when it was made: one of the same name that was made again is another.
 _MADE = re.compile(r"(arn:[^\s@]+)@(\d{1,11})\b")
 
@@ -38,8 +48,8 @@ def in_our_words(error: StreamiterError) -> str:
     """The message, in a line, for who typed the command."""
     if isinstance(error, RecordsExpired):
         return (
-            f"records of shard {error.shard_id} after {error.position} may be lost: {error.reason}; --skip-gaps accepts "
-            "that and reads on, another --from (without the token file) starts elsewhere"
+            f"{error.what}; --skip-gaps accepts that and reads on, another --from (without the token file) starts "
+            "elsewhere"
         )
     text = _MADE.sub(_made, _SOURCE.sub("", str(error)))
     text = _NO_REGION.sub(r"'\1' is no region; name one, such as eu-west-1: --region NAME", text)
@@ -53,9 +63,15 @@ def in_our_words(error: StreamiterError) -> str:
         )
     for theirs, ours in _OPTIONS.items():
         text = text.replace(theirs, ours)
-    if isinstance(error, TransientError) and "could not be called: EndpointConnectionError" in text:
-        text += "; does anything listen there? --endpoint-url and --region say where it is looked for"
-    return text
+    return f"{text}{_way_out(text)}" if isinstance(error, TransientError) else text
+
+
+def _way_out(text: str) -> str:
+    """What to do where the service was not reached."""
+    if ": HTTP " in text and "no answer of the service's" in text:
+        return "; is it the service that answers there? --endpoint-url says where it is looked for"
+    kind = text.rpartition(": ")[2]
+    return f"; {_UNREACHED[kind]}" if "could not be called" in text and kind in _UNREACHED else ""
 
 
 def in_plain_words(text: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from operator import le, lt
-from typing import cast
 
 from streamiter.clock import SECOND_US, floor_second
+from streamiter.merge.order import order_times, places_after, stamp
 from streamiter.position import After, AtTime, Horizon, Place, Position
 from streamiter.record import Record
 from streamiter.shard import FIRST, Rank
@@ -28,10 +27,10 @@ class Lane:
     """
 
     __slots__ = (
-        "_cut_count", "_cut_place", "_cut_us", "_empties", "_is_at_tip", "_is_fresh", "_tip_us", "childless", "closed",
-        "dropped", "ended_us", "gap", "head", "idle_us", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
-        "places", "rank", "records", "service_us", "shard_id", "skip_before_us", "start", "times", "unresolved",
-        "record_bytes", "unweighed_bytes", "was_finished",
+        "_cut_count", "_cut_place", "_cut_us", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "empties",
+        "ended_us", "gap", "head", "idle_us", "is_at_tip", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
+        "places", "rank", "record_bytes", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
+        "unresolved", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -74,9 +73,9 @@ class Lane:
         self._cut_place = start.place if isinstance(start, After) else None  # of the last record cut off
         self._cut_us = floor_us  # its order time, or the shard's floor
         self._cut_count = 0  # how many were cut off, since the lane was opened
-        self._empties = 0
+        self.empties = 0  # empty pages in a row, so far
+        self.is_at_tip = False  # the last page said that there is nothing more at present
         self._is_fresh = True
-        self._is_at_tip = False
         self._tip_us: int | None = None
 
     def __repr__(self) -> str:
@@ -108,31 +107,31 @@ class Lane:
         """
         self.service_us = max(self.service_us, service_us)
         if records or skipped:
-            self._empties = 0
-            self._is_at_tip = False
+            self.empties = 0
+            self.is_at_tip = False
         if records:
             self._is_fresh = False
             self.newest_us = records[-1].created_us
             self._append(records, size_bytes / len(records))
         elif not skipped:
-            self._empties += 1
+            self.empties += 1
             if not ended and self._is_tip(service_us, caught_up):
                 self._reach_tip(service_us)
         if ended:
             self.ended_us = service_us
-            self._is_at_tip = False  # what is known of it up to its tip stays known
+            self.is_at_tip = False  # what is known of it up to its tip stays known
 
     def close(self) -> None:
         """The shard takes no more records: it has no tip any more, it ends when its iterator ends (law 7)."""
         self.closed = True
-        self._is_at_tip = False
+        self.is_at_tip = False
         self._tip_us = None
 
     def reopen(self) -> None:
         """Its iterator was opened anew: empty pages may come in runs again before records."""
-        self._empties = 0
+        self.empties = 0
         self._is_fresh = True
-        self._is_at_tip = False
+        self.is_at_tip = False
 
     def restart(self, start: Position) -> None:
         """Goes on from another start, after a gap: places count from there (law 4)."""
@@ -193,11 +192,6 @@ class Lane:
         return self.ended and not len(self)
 
     @property
-    def is_at_tip(self) -> bool:
-        """Whether the last page said that there is nothing more at present."""
-        return self._is_at_tip
-
-    @property
     def is_behind(self) -> bool:
         """Whether the next page may be asked for without pause: an empty page would not tell that this is the tip."""
         return not self.ended and self.gap is None and not self.is_at_tip
@@ -214,11 +208,6 @@ class Lane:
         if self._is_fresh or self.newest_us is None:
             return False
         return -self.lateness_us - BEHIND_US <= self.newest_us - self.service_us <= BEHIND_US
-
-    @property
-    def empties(self) -> int:
-        """Empty pages in a row, so far."""
-        return self._empties
 
     @property
     def bound(self) -> Bound:
@@ -261,11 +250,6 @@ class Lane:
         return self.start.opened_us if isinstance(self.start, Horizon | AtTime) else None
 
     @property
-    def was_read(self) -> bool:
-        """Whether a record of the shard, or of an ancestor, was returned (law 5)."""
-        return self.emitted_us is not None
-
-    @property
     def was_returned(self) -> bool:
         """Whether a record of the shard itself was returned, or, before a resume, its end."""
         return self.place is not None or self.given > 0 or self.was_finished
@@ -279,7 +263,7 @@ class Lane:
         self.head = 0
 
     def _append(self, records: Sequence[Record], record_bytes: float) -> None:
-        times = _order_times(records, self.last_us)
+        times = order_times(records, self.last_us)
         if self.skip_before_us is not None and (self.last_us is None or self.last_us < self.skip_before_us):
             kept = bisect_left(times, self.skip_before_us)
             self.dropped += kept
@@ -287,7 +271,7 @@ class Lane:
             if not times:
                 return
         before = self.place_at(-1) if len(self) else self.place
-        places = _places([record.sequence_number for record in records], before)
+        places = places_after(before, [record.sequence_number for record in records])
         if self.idle_us is not None:
             # Nothing was there up to the tip, yet here is an older one, of a skewed clock: a resume must not miss it.
             oldest_us = min(
@@ -296,7 +280,7 @@ class Lane:
             self.idle_us = min(self.idle_us, oldest_us)
         self.last_us = times[-1]
         self._weigh(len(times), record_bytes)
-        self._stamp(records, times, places)
+        stamp(records, self.rank, times, places)
         self.times += times
         self.places += places
         self.records += records
@@ -306,30 +290,20 @@ class Lane:
         self.unweighed_bytes += count * record_bytes
         self.record_bytes += (record_bytes - self.record_bytes) * count / (len(self) + count)
 
-    def _stamp(self, records: Sequence[Record], times: list[int], places: list[Place | None]) -> None:
-        """Writes on each record what its order follows from (law 4)."""
-        rank = self.rank
-        for record, time_us in zip(records, times, strict=True):
-            record.order_us = time_us
-            record.rank = rank
-        if places[0] is not None:
-            for record, place in zip(records, places, strict=True):
-                record.set_place(place)
-
     def _is_tip(self, service_us: int, caught_up: bool | None) -> bool:
         if self.closed:
             return False
         if caught_up is not None:
             return caught_up
-        if self._empties >= TIP_EMPTIES:
+        if self.empties >= TIP_EMPTIES:
             return True
         return self.is_current
 
     def _reach_tip(self, service_us: int) -> None:
-        self._is_at_tip = True
+        self.is_at_tip = True
         known_us = floor_second(service_us - self.lateness_us)
         self._tip_us = known_us if self._tip_us is None else max(self._tip_us, known_us)
-        if not len(self) and self._empties >= TIP_EMPTIES:
+        if not len(self) and self.empties >= TIP_EMPTIES:
             idle_us = floor_second(service_us - IDLE_BEHIND_US)
             if self.idle_us is None or idle_us > self.idle_us:
                 self.idle_us = idle_us
@@ -346,31 +320,4 @@ class Lane:
             assert self.emitted_us is None or self.emitted_us <= self.times[self.head]
             assert self.place is None or self.place < places[self.head]
         assert not (self.closed and self._tip_us is not None)
-        assert not (self._is_at_tip and (self.ended or self._tip_us is None or self._empties == 0))
-
-
-def _order_times(records: Sequence[Record], floor_us: int | None) -> list[int]:
-    """Order times: never below the one before, nor below the floor; without a creation time, that of the one before."""
-    time_us = 0 if floor_us is None else floor_us
-    created = [record.created_us for record in records]
-    if None not in created and all(map(le, [time_us, *(known := cast("list[int]", created))], known)):
-        return known  # as it nearly always is
-    times = []
-    for created_us in created:
-        if created_us is not None and created_us > time_us:
-            time_us = created_us
-        times.append(time_us)
-    return times
-
-
-def _places(numbers: list[str], before: Place | None) -> list[Place | None]:
-    """The places of records with these sequence numbers, after the place of the one before; None: just the number."""
-    # Digits of one length compare as the numbers do; leading zeros do no harm.
-    is_rising = len(set(map(len, numbers))) == 1 and all(map(lt, numbers, numbers[1:]))
-    if is_rising and (before is None or int(numbers[0]) > before.number):
-        return [None] * len(numbers)  # as it nearly always is
-    places: list[Place | None] = []
-    for number in numbers:
-        before = Place.of(number) if before is None else before.next(number)
-        places.append(before)
-    return places
+        assert not (self.is_at_tip and (self.ended or self._tip_us is None or self.empties == 0))

@@ -31,6 +31,7 @@ _GONE = {  # what to do about a resource that is not there, by the call that fou
     "dynamodb:DescribeStream": "; a stream that was disabled is gone after 24 hours, and enabling makes a new one: "
     "the table's name means its latest",
 }
+_FOREIGN_WORDS = 100  # characters of an answer that is not the service's
 _THROTTLES = {
     "LimitExceededException",
     "ThrottlingException",
@@ -89,7 +90,8 @@ def check_endpoint(url: Any) -> None:
     if parts.username is not None or parts.password is not None:
         raise InvalidStream("an endpoint_url with a user name or password in it is refused: it would end up in logs")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidStream("an endpoint_url is written http://HOST:PORT or https://HOST")
+        shown = "" if "@" in url else f", not {url!r}"  # what stands before an @ may be a password
+        raise InvalidStream(f"an endpoint_url is written http://HOST:PORT or https://HOST{shown}")
 
 
 def client_config(connections: int, *, attempts: int = 1) -> Config:
@@ -125,7 +127,7 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
             raise TimeUnsupported(f"{where}: this botocore does not know AT_TIMESTAMP") from error
         raise
     except (boto.HTTPClientError, boto.ConnectionError, boto.IncompleteReadError) as error:
-        raise TransientError(f"{where}: {action} could not be called: {type(error).__name__}") from error
+        raise TransientError(f"{where}: {action} could not be called{_at(error)}: {type(error).__name__}") from error
     except (boto.ResponseStreamingError, boto.ReadTimeoutError, TimeoutError, ConnectionError) as error:
         raise TransientError(f"{where}: {action} was cut off: {type(error).__name__}") from error
     except Exception as error:
@@ -135,6 +137,13 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
         raise TransientError(f"{where}: the answer to {action} cannot be read") from error
 
 
+def _at(error: boto.BotoCoreError | boto.HTTPClientError) -> str:
+    """Where a call went: host and port alone, for the rest of a URL may hold a password."""
+    named = getattr(error, "kwargs", {})
+    parts = urlsplit(str(named.get("proxy_url") or named.get("endpoint_url") or ""))
+    return f" at {parts.netloc.rpartition('@')[2]}" if parts.hostname else ""
+
+
 def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exception], at_time: bool) -> Exception:
     response: Mapping[str, Any] = error.response
     code = str(response.get("Error", {}).get("Code", ""))
@@ -142,7 +151,9 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if error.operation_name == "AssumeRole":
         action = "sts:AssumeRole"  # botocore takes the role on in the middle of another call
-    told = f"{where}: {action}: {code}: {message}"
+    told = f"{where}: {action}: {_answer(code, message)}"
+    if code == "KMSAccessDeniedException":
+        action = "kms:Decrypt"  # it is the stream's key that refuses
     if code in _OUR_WORDS:
         return _OUR_WORDS[code](told)
     if code == "ResourceNotFoundException":
@@ -158,6 +169,15 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
     if gone is InvalidStream:
         return InvalidStream(told)
     return SourceError(told)
+
+
+def _answer(code: str, message: str) -> str:
+    """What the service said, in a line. botocore gives the status for a code where something else answered."""
+    words = " ".join(message.split())
+    if not code.isdigit():
+        return f"{code}: {words}"
+    shown = "" if not words or words.startswith("<") else f": {words[:_FOREIGN_WORDS]}"  # pages of markup tell nothing
+    return f"HTTP {code}, and no answer of the service's{shown}"
 
 
 def _refuses_type(message: str) -> bool:

@@ -43,7 +43,8 @@ class Clients:
     def session(self) -> Any:
         """The boto3 session that clients are made from; None where a client was passed in."""
         if self._session is None and not self.is_given:
-            self._session = new_session()
+            with our_words("sts:*", repr(self._owner)):
+                self._session = new_session()
         return self._session
 
     @property
@@ -61,7 +62,7 @@ class Clients:
                 session: Any = self.session or new_session()
                 client = session.client(service, config=client_config(_CONNECTIONS, attempts=attempts), **self._options)
             except ValueError as error:
-                raise InvalidOption(f"{self._owner!r}: {error}") from error
+                raise InvalidOption(f"{self._owner!r}: {error}{_remedy(error)}") from error
         self._own.append(client)
         return client
 
@@ -69,6 +70,12 @@ class Clients:
         """Closes the clients that were made here; one that was passed in is its owner's."""
         for client in self._own:
             client.close()  # its connections; it may be used again
+
+
+def _remedy(error: ValueError) -> str:
+    if not str(error).startswith("Invalid endpoint"):
+        return ""
+    return "; one is written http://HOST:PORT or https://HOST: see AWS_ENDPOINT_URL and endpoint_url in the AWS configuration"
 
 
 def _service(client: Any) -> str | None:

@@ -23,7 +23,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
     SequenceNumber: str
     Data: bytes
-    PartitionKey: str
+    PartitionKey: str | None = None  # a stream that distributes records by itself (AUTO) takes them without one
     ApproximateArrivalTimestamp: float | None = None
 
     @property
@@ -67,7 +67,7 @@ def _parsed_row(row: Mapping[str, Any]) -> Row:
     return Row(
         row["SequenceNumber"],
         bytes(row["Data"]),
-        row["PartitionKey"],
+        row.get("PartitionKey"),
         arrived.timestamp() if isinstance(arrived, datetime) else arrived,
     )
 

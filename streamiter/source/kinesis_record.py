@@ -16,10 +16,10 @@ class KinesisRecord(Record):
 
     Records that the producer packed into one have its sequence number in common, and count from 0 in
     `sub_sequence_number`; only they may have an `explicit_hash_key`. `created_at` is when it arrived, as the service says,
-    to the millisecond.
+    to the millisecond. Where the stream distributes records by itself, there may be no partition key.
     """
 
-    partition_key: str = ""
+    partition_key: str | None = None
     raw_payload: bytes = b""
     sub_sequence_number: int = 0
     explicit_hash_key: str | None = None
@@ -65,7 +65,7 @@ class KinesisChange(ChangeRecord):
     """
 
     table_name: str | None = None
-    partition_key: str = ""
+    partition_key: str | None = None
     arrived_us: int | None = None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ from botocore.exceptions import ClientError
 from streamiter.errors import InvalidStream, PositionTrimmed, ShardGone, SourceError, TransientError
 from streamiter.position import After, AtNumber, AtTime, Position
 from streamiter.source.aws import our_words
+
+_STREAM_NAME = re.compile(r"\bstream\s+\S+", re.IGNORECASE)
 
 
 @contextmanager
@@ -21,7 +24,7 @@ def kinesis_words(
         with our_words(action, where, gone=gone, at_time=isinstance(position, AtTime)):
             yield
     except ShardGone as error:
-        if "shard" not in _told(error)[1].lower():  # it is the stream that is not there
+        if not _is_about_a_shard(_told(error)[1]):  # it is the stream that is not there
             raise InvalidStream(str(error)) from error
         raise
     except SourceError as error:
@@ -40,6 +43,11 @@ def _told(error: BaseException) -> tuple[str, str]:
     cause = error.__cause__
     told = cause.response.get("Error", {}) if isinstance(cause, ClientError) else {}
     return str(told.get("Code", "")), str(told.get("Message", ""))
+
+
+def _is_about_a_shard(message: str) -> bool:
+    """Whether what was not found is a shard; the stream may have one in its name."""
+    return "shard" in _STREAM_NAME.sub("", message).lower()
 
 
 def _is_foreign(message: str) -> bool:

@@ -195,7 +195,7 @@ class Planner:
             gap = RecordsExpired(lane.shard_id, lane.position, reason=lane.gap or "", hint=HINT)
             if self._options.fails_on_data_loss:
                 raise gap
-            logger.warning("gap accepted, as failOnDataLoss=false says: %s", gap)
+            logger.warning("gap accepted, as failOnDataLoss=false says: %s", gap.what)
             self._reading.skip_gap(self._driver.now_us)
 
     # -- planning

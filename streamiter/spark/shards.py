@@ -150,7 +150,7 @@ class ShardReader:
         gap = RecordsExpired(lane.shard_id, position, reason=reason, hint=HINT)
         if self._fails_on_gap:
             raise gap
-        logger.warning("gap accepted, as failOnDataLoss=false says: %s", gap)
+        logger.warning("gap accepted, as failOnDataLoss=false says: %s", gap.what)
         lane.restart(Horizon())
 
 

@@ -5,35 +5,22 @@ Calls are made side by side by daemon threads; everything else, and the clock, b
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from streamiter.clock import SECOND_US, Clock, microseconds
-from streamiter.errors import (
-    IteratorExpired,
-    PositionTrimmed,
-    ShardGone,
-    StreamiterError,
-    TimeUnsupported,
-    TransientError,
-)
-from streamiter.position import Position
+from streamiter.errors import StreamiterError
 from streamiter.shard import Shard
-from streamiter.source.base import Page, Source
-from streamiter.source.cursor import Cursor
-from streamiter.stream.budget import Budget
+from streamiter.source.base import Source
 from streamiter.stream.callers import Answer, Callers
 from streamiter.stream.faults import Faults
-from streamiter.stream.fetches import Asked, Fetched, fetch
+from streamiter.stream.fetch import Asked
+from streamiter.stream.fetches import Fetches
 from streamiter.stream.listener import Listener
 from streamiter.stream.lister import Listing
 from streamiter.stream.listings import Listings
 from streamiter.stream.reading import Reading
-
-logger = logging.getLogger("streamiter.stream")
 
 WAIT_SECONDS = 0.1  # how long to wait for answers before looking whether another lane has fallen due
 
@@ -54,19 +41,21 @@ class Driver:
     ) -> None:
         self.reading = reading
         self.calls: Counter[str] = Counter()
-        self.pages = 0
+        self.faults = Faults(listener, microseconds(patience))
         self._source = source
         self._clock = clock
-        self.faults = Faults(listener, microseconds(patience))
         self._concurrency = concurrency
         self._callers = Callers(concurrency)
-        self._budget = Budget(prefetch_bytes)
-        self._cursors: dict[str, Cursor] = {}
-        self._asked: dict[str, Asked] = {}
         self._fatal: BaseException | None = None
         self._told_serial = 0  # what was asked up to here, when a refusal was last raised
         self._is_closed = False
         self._listings = Listings(source, clock, self.faults, self.calls)
+        self._fetches = Fetches(source, clock, self.faults, self.calls, prefetch_bytes=prefetch_bytes)
+
+    @property
+    def pages(self) -> int:
+        """How many pages came so far."""
+        return self._fetches.pages
 
     @property
     def now_us(self) -> int:
@@ -78,18 +67,23 @@ class Driver:
         """Whether the stream is disabled: no shard will follow any more."""
         return self._listings.is_final
 
+    @property
+    def is_drained(self) -> bool:
+        """Whether the stream is disabled, and all of it was returned."""
+        self.reading.settle()
+        return self.is_final and self.reading.is_drained
+
     def restart(self, reading: Reading) -> None:
         """Goes on with another reading: calls under way for the old one are left to end by themselves."""
         if self._callers.under_way:
             self._callers.close(0.0)
             self._callers = Callers(self._concurrency)
         self.reading = reading
-        self._cursors.clear()
-        self._asked.clear()
         self.faults.clear()
         self._fatal = None
         self._told_serial = 0
         self._listings.clear()
+        self._fetches.clear()
 
     def close(self) -> None:
         """Ends the threads and lets go of the source. May come from another thread."""
@@ -128,7 +122,7 @@ class Driver:
     @property
     def is_asking(self) -> bool:
         """Whether a call for the present reading is under way."""
-        return not self._is_closed and (bool(self._asked) or self._listings.is_asked)
+        return not self._is_closed and (self._fetches.is_asked or self._listings.is_asked)
 
     def raise_fault(self) -> None:
         """Raises what must not be waited out any longer: a final refusal, or a fault that outlasted the patience."""
@@ -156,145 +150,26 @@ class Driver:
         self.reading.settle()
         for answer in self._callers.answers():
             self._take(answer)
-        near = [
-            shard_id
-            for shard_id, cursor in self._cursors.items()
-            if shard_id not in self._asked and cursor.is_near_expiry(now_us, self._source.iterator_us)
-        ]
-        budget = self._left_bytes()
-        for shard_id in near:
-            if budget > 0:  # else it opens anew at its place, when there is room for its records
-                budget -= self._ask_lane(shard_id)
-        waiting = {shard_id for shard_id in near if shard_id in self._asked}
-        while waiting & self._asked.keys() and not self._is_closed:
+        waiting = self._fetches.renew(self.reading, self._callers, now_us)
+        while not self._is_closed and not waiting.isdisjoint(self._fetches.under_way):
             for answer in self._callers.answers(WAIT_SECONDS):
                 self._take(answer)
-
-    # -- asking
 
     def _ask(self) -> None:
         now_us = self.now_us
         self._listings.ask(self.reading, self._callers, now_us)
-        room, budget = self._callers.room, self._left_bytes()
-        merge = self.reading.merge
-        is_held = merge.peek() is None
-        if room <= 0 or (budget <= 0 and not is_held):
-            return
-        # The lane that everything waits for is fetched whatever the budget says, and what brings no records that wait;
-        # the others as far as it goes.
-        least = merge.least_bound if is_held else None
-        for shard_id in self.reading.wishes(now_us, room):
-            is_needed = (least is not None and least[1] == shard_id) or not self.reading.holds_records(shard_id)
-            if is_needed or (budget > 0 and self.reading.lane(shard_id).waiting_bytes < self._share_bytes):
-                budget -= self._ask_lane(shard_id)
-
-    def _ask_lane(self, shard_id: str) -> float:
-        """Asks for the lane's next page; gives about how many bytes it may bring."""
-        cursor = self._cursors.get(shard_id)
-        position: Position | None = None
-        if cursor is None:
-            position = self.reading.opening(shard_id)
-            if position is None:
-                return 0.0
-        limit = 1
-        if not self.reading.is_probe(shard_id):
-            limit = self._budget.limit(self._share_bytes, self._source.page_limit)
-        if position is not None:
-            logger.debug("shard %s: opened at %s", shard_id, position)
-        self.reading.asked(shard_id)
-        asked = Asked(shard_id, self.reading, self._budget.estimate_bytes(limit), self.reading.schedule.serial)
-        self._asked[shard_id] = asked
-        self._callers.submit(asked, partial(fetch, self._source, shard_id, cursor, position, limit, self.now_us))
-        return asked.estimate_bytes
-
-    @property
-    def _share_bytes(self) -> float:
-        """How many bytes each lane may hold."""
-        return self._budget.share_bytes(len(self.reading.schedule) + len(self._asked))
-
-    def _left_bytes(self) -> float:
-        """How many bytes more may be fetched ahead."""
-        under_way = sum(asked.estimate_bytes for asked in self._asked.values())
-        return self._budget.left_bytes(self.reading.waiting_bytes, under_way)
-
-    # -- answers
+        self._fetches.ask(self.reading, self._callers, now_us)
 
     def _take(self, answer: Answer) -> None:
         job = answer.job
+        refusal: BaseException | None = None
         if isinstance(job, Listing):
             refusal = self._listings.take(answer, self.reading)
-            self._fatal = self._fatal or refusal
-            return
-        if not isinstance(job, Asked) or job.reading is not self.reading:
-            return  # of before a move_to, or of a call that was given up
-        del self._asked[job.shard_id]
-        if answer.error is not None:
-            self._take_error(job, answer.error)
-            return
-        fetched: Fetched = answer.result
-        self.calls.update(fetched.calls)
-        if fetched.cursor is not None:
-            self._cursors[job.shard_id] = fetched.cursor
-        if fetched.error is not None:
-            self._take_error(job, fetched.error)
-        elif fetched.page is not None:
-            self._take_page(job.shard_id, fetched.page, opened=fetched.is_opened)
-
-    def _take_page(self, shard_id: str, page: Page, *, opened: bool) -> None:
-        self.pages += 1
-        self.faults.recover(shard_id, self.now_us)
-        self._budget.learn(page)
-        ended = page.next is None
-        fetched = len(page.records)
-        page = self._cursors[shard_id].take(page, self.now_us)
-        skipped = fetched - len(page.records)
-        if ended:
-            logger.debug("shard %s: read to its end", shard_id)
-            del self._cursors[shard_id]
-        goes_on = self.reading.push(
-            shard_id,
-            page.records,
-            self._service_us(page.service_us),
-            self.now_us,
-            ended=ended,
-            caught_up=page.caught_up,
-            size_bytes=page.size_bytes,
-            skipped=skipped,
-            opened=opened,
-            children=page.children,
-            rest_us=page.rest_us,
-        )
-        if not goes_on:
-            self._cursors.pop(shard_id, None)
-
-    def _take_error(self, asked: Asked, error: BaseException) -> None:
-        now_us = self.now_us
-        shard_id = asked.shard_id
-        if isinstance(error, IteratorExpired):
-            self._cursors.pop(shard_id, None)
-            self.reading.expired(shard_id, now_us)
-        elif isinstance(error, TimeUnsupported):
-            self.reading.refuse_time(shard_id, now_us)
-        elif isinstance(error, ShardGone):
-            self._cursors.pop(shard_id, None)
-            self.reading.unreachable(shard_id, now_us)
-        elif isinstance(error, PositionTrimmed):
-            self._cursors.pop(shard_id, None)
-            if self.reading.trimmed(shard_id, now_us):
-                self._postpone(shard_id, error)
-        else:
-            self._postpone(shard_id, error)
-            # One refusal is told once, not again for each call that was under way with it.
-            if not isinstance(error, TransientError) and asked.serial > self._told_serial:
-                self._fatal = self._fatal or error
-
-    def _postpone(self, shard_id: str, error: BaseException) -> None:
-        due_us = self.faults.note(shard_id, error, self.now_us)
-        if not self.reading.lane(shard_id).ended:
-            self.reading.failed(shard_id, due_us)
-
-    def _service_us(self, told_us: int | None) -> int:
-        return microseconds(self._clock.now()) if told_us is None else told_us
+        elif isinstance(job, Asked) and job.reading is self.reading:  # else of before a move_to, or given up
+            refusal = self._fetches.take(job, answer)
+            if job.serial <= self._told_serial:
+                refusal = None  # One refusal is told once, not again for each call that was under way with it.
+        self._fatal = self._fatal or refusal
 
     # -- listing
 

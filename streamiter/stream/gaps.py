@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane, Merge
+from streamiter.position import AtTime, Horizon
+from streamiter.stream.retention import Retention
 from streamiter.stream.schedule import Schedule
 
 TOO_OLD = "its start is older than what the service holds"
@@ -18,13 +20,21 @@ class Gaps:
     """Where a gap stands, its lane is not asked. With `holds=False` (`lateness=None`) no lane waits for another's."""
 
     def __init__(
-        self, lineage: Lineage, lanes: Mapping[str, Lane], merge: Merge, schedule: Schedule, *, holds: bool
+        self,
+        lineage: Lineage,
+        lanes: Mapping[str, Lane],
+        merge: Merge,
+        schedule: Schedule,
+        retention: Retention,
+        *,
+        holds: bool,
     ) -> None:
         self.accepted = 0
         self._lineage = lineage
         self._lanes = lanes
         self._merge = merge
         self._schedule = schedule
+        self._retention = retention
         self._holds = holds
         self._standing: set[str] = set()
 
@@ -40,6 +50,28 @@ class Gaps:
         lane.gap = reason
         self._standing.add(lane.shard_id)
         self._schedule.drop(lane.shard_id)
+
+    def stand_if_stale(self, lane: Lane) -> bool:
+        """A gap stands where opening the lane would hide one; gives whether it does."""
+        is_stale = self._retention.is_stale(lane.fetch_position)
+        if is_stale:
+            self.stand(lane, TOO_OLD)
+        return is_stale
+
+    def stand_if_trimmed(self, lane: Lane) -> bool:
+        """The service does not hold the lane's place any more: a gap stands, but where nothing can be lost."""
+        position = lane.fetch_position
+        if isinstance(position, Horizon | AtTime) and not self._retention.is_stale(position):
+            lane.reopen()
+            return False  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
+        if self._was_idle(lane):
+            assert lane.idle_us is not None
+            # All up to its tip was read, minutes ago at most; only the last record is old.
+            lane.resume_at(AtTime(lane.idle_us, self._retention.service_us))
+            self._merge.update(lane)
+            return False
+        self.stand(lane, TRIMMED)
+        return True
 
     def accept(self, shard_id: str) -> None:
         """The gap is gone past."""
@@ -60,6 +92,12 @@ class Gaps:
         if least is None or self._merge.peek() is not None:
             return None
         return next((lane for lane in standing if lane.shard_id == least[1]), None)
+
+    def _was_idle(self, lane: Lane) -> bool:
+        """Whether all up to a tip that is held still was returned, and nothing after it was."""
+        if len(lane) or lane.idle_us is None or self._retention.is_stale(AtTime(lane.idle_us)):
+            return False
+        return lane.emitted_us is None or lane.emitted_us < lane.idle_us
 
     def _is_first_below(self, shard_id: str) -> bool:
         """Whether all its ancestors were returned whole."""

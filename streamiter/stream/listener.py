@@ -95,7 +95,7 @@ class Listener:
     def gap_accepted(self, gap: RecordsExpired, level: int) -> None:
         """The gap was gone past."""
         self._told_gap = None
-        logger.log(level, "gap accepted: %s", gap)
+        logger.log(level, "gap accepted: %s", gap.what)
         self.note(GapAccepted, *_named(gap))
 
     def late(self, record: Record, seconds: float) -> None:

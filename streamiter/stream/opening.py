@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from streamiter.lineage import Discovery, Lineage
-from streamiter.merge import Lane
+from streamiter.merge import Lane, Merge
 from streamiter.position import AtTime, Horizon
+from streamiter.stream.admission import Admission
 from streamiter.stream.floors import Floors
 from streamiter.stream.frontier import Frontier
 from streamiter.stream.handover import Handover
@@ -15,41 +16,36 @@ from streamiter.stream.retention import Retention
 from streamiter.stream.start import Start
 from streamiter.token import Token
 
-Begin = Callable[[Lane, int], None]
-
 
 class Opening:
-    """Opens what the frontier lets. `begin` is handed each lane that is to be read from now on."""
+    """Opens what the frontier lets, and blocks the merge while of any shard it is not clear what it follows."""
 
     def __init__(
         self,
         token: Token,
         lineage: Lineage,
+        merge: Merge,
         frontier: Frontier,
         floors: Floors,
         discovery: Discovery,
         retention: Retention,
+        admission: Admission,
         *,
         handover: Handover | None,
         lateness_us: int | None,
-        begin: Begin,
     ) -> None:
         self._start = Start(token.start)
         self._passes_closed = token.closed_are_read
         self._lineage = lineage
+        self._merge = merge
         self._frontier = frontier
         self._floors = floors
         self._discovery = discovery
         self._retention = retention
+        self._admission = admission
         self._handover = handover
         self._lateness_us = lateness_us
-        self._begin = begin
         self._sleeping: dict[str, Lane] = {}
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether of any shard it is not clear what it follows: any record may belong after one of its own."""
-        return not self._discovery.is_whole or bool(self._frontier.unsure)
 
     def sleep(self, lane: Lane) -> None:
         """A lane of the token: it is woken as soon as it may be read."""
@@ -58,11 +54,11 @@ class Opening:
 
     def open_all(self, now_us: int) -> None:
         """Opens all that may be opened."""
-        if not self._discovery.is_whole:
-            return
-        for shard_id in sorted(self._frontier.asleep, key=self._lineage.rank):
-            self._wake(self._sleeping[shard_id], now_us)
-        self._open_ready(list(self._frontier.unread), now_us)
+        if self._discovery.is_whole:
+            for shard_id in sorted(self._frontier.asleep, key=self._lineage.rank):
+                self._wake(self._sleeping[shard_id], now_us)
+            self._open_ready(list(self._frontier.unread), now_us)
+        self._block()
 
     def open_below(self, shard_id: str, now_us: int) -> None:
         """A shard was read to its end: opens what that lets."""
@@ -70,6 +66,11 @@ class Opening:
             self.open_all(now_us)
         else:
             self._open_ready(self._lineage.children(shard_id), now_us)
+            self._block()
+
+    def _block(self) -> None:
+        """While of any shard it is not clear what it follows, any record may belong after one of its own."""
+        self._merge.is_blocked = not self._discovery.is_whole or bool(self._frontier.unsure)
 
     def _open_ready(self, shard_ids: Iterable[str], now_us: int) -> None:
         frontier = self._frontier
@@ -109,7 +110,7 @@ class Opening:
         lane.rank = self._lineage.rank(shard_id)
         if self._lineage[shard_id].closed:
             lane.close()
-        self._begin(lane, now_us)
+        self._admission.admit(lane, now_us)
 
     def _open(self, shard_id: str, now_us: int) -> None:
         """Opens an unread shard."""
@@ -131,7 +132,7 @@ class Opening:
             if not self._is_handed(shard_id):
                 # Whether its oldest records belong to what was asked for, only those know who read its ancestors.
                 lane.start, lane.skip_before_us, lane.idle_us = Horizon(lane.opened_us), None, None
-        self._begin(lane, now_us)
+        self._admission.admit(lane, now_us)
 
     def _is_handed(self, shard_id: str) -> bool:
         """Whether somebody else reads the shard."""

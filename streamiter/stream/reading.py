@@ -15,25 +15,27 @@ A shard is in one of these states:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import nsmallest
 
-from streamiter.lineage import EVERY_US, GATHER_US, HELD_GATHER_US, Discovery, Lineage, agreeing_us
+from streamiter.lineage import EVERY_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
-from streamiter.position import AtTime, Horizon, Position
+from streamiter.position import Position
 from streamiter.record import Record
 from streamiter.shard import Shard, hinted_us
 from streamiter.stream import gaps, resume
+from streamiter.stream.admission import Admission
+from streamiter.stream.ends import Ends
 from streamiter.stream.floors import Floors
 from streamiter.stream.frontier import Frontier
 from streamiter.stream.gaps import Gaps
 from streamiter.stream.handover import Handed, Handover
-from streamiter.stream.mark import Mark
+from streamiter.stream.mark import Mark, Marks
 from streamiter.stream.opening import Opening
 from streamiter.stream.probes import Probes
 from streamiter.stream.retention import Retention
 from streamiter.stream.schedule import Schedule
 from streamiter.stream.start import Start
 from streamiter.stream.succession import Succession
+from streamiter.stream.wishes import Wishes
 from streamiter.token import Token, TokenLane, high_key
 
 
@@ -63,22 +65,35 @@ class Reading:
         self._start = Start(token.start)
         self._retention = Retention(token, retention_us)
         self._frontier = Frontier(self.lineage, self.lanes, token)
+        self._wishes = Wishes(self.lanes, self.merge, self.schedule, self.discovery)
+        self._marks = Marks(
+            *(self.lanes, self.merge, self._frontier, self.discovery, self.schedule, self._retention),
+            lateness_us=lateness_us or 0,
+        )
         self._probes = Probes(self.lineage, self.schedule)
         self._handover = Handover(self.lineage) if hands_over else None
-        self._gaps = Gaps(self.lineage, self.lanes, self.merge, self.schedule, holds=lateness_us is not None)
+        self._gaps = Gaps(
+            *(self.lineage, self.lanes, self.merge, self.schedule, self._retention), holds=lateness_us is not None
+        )
         self._floors = Floors(
             *(token, self.lineage, self.lanes, self._frontier, self.schedule, self._retention),
             leaves_to_others=hands_over,
         )
         self._ghosts = self._floors.ghosts
         self._succession = Succession(
-            *(self.lineage, self.lanes, self.merge, self.discovery, self._gaps, self._retention)
+            *(self.lineage, self.lanes, self.merge, self.discovery),
+            *(self._frontier, self._ghosts, self._gaps, self._retention),
         )
+        self._admission = Admission(*(self.lineage, self.lanes, self.merge, self.schedule, self._gaps, self._handover))
         self._opening = Opening(
-            *(token, self.lineage, self._frontier, self._floors, self.discovery, self._retention),
+            *(token, self.lineage, self.merge, self._frontier, self._floors, self.discovery, self._retention),
+            self._admission,
             handover=self._handover,
             lateness_us=lateness_us,
-            begin=self._begin,
+        )
+        self._ends = Ends(
+            *(self.merge, self.discovery, self.schedule, self._frontier, self._retention),
+            *(self._ghosts, self._opening, self._handover),
         )
         self.merge.is_blocked = True
         for entry in token.lanes:
@@ -96,11 +111,11 @@ class Reading:
         listed = {shard.id for shard in rows}
         doubtful = self._frontier.doubtful
         self.discovery.heard(ticket, listed, news, doubtful, now_us, agreeing_us=self._agreeing_us)
-        self._open_all(now_us)
+        self._opening.open_all(now_us)
         childless = self._succession.settle(ticket, listed, now_us)
-        self._pass_handed(now_us)
+        self._ends.pass_handed(now_us)
         self._succession.watch(service_us, childless, now_us, is_final=is_final)
-        self._forget(listed, now_us)
+        self._succession.forget(listed, now_us)
 
     def _agreeing_us(self, shard_id: str) -> int:
         """Over how long listings must agree on a shard that they leave in doubt."""
@@ -148,8 +163,7 @@ class Reading:
         if shard_id in self._probes:
             return self._judge(shard_id, records, now_us, ended=ended)
         lane = self.lane(shard_id)
-        if opened and shard_id not in self._ghosts and self._retention.is_stale(lane.fetch_position):
-            self._gaps.stand(lane, gaps.TOO_OLD)
+        if opened and shard_id not in self._ghosts and self._gaps.stand_if_stale(lane):
             return False
         lane.push(records, service_us, ended=ended, caught_up=caught_up, size_bytes=size_bytes, skipped=skipped)
         if shard_id in self._ghosts:
@@ -159,12 +173,12 @@ class Reading:
         self.schedule.answered(lane, now_us)
         if ended:
             self.see(children)
-            self._ended(lane, now_us)
+            self._ends.ended(lane, now_us)
             if children and self.discovery.found(shard_id):
                 self.merge.release(shard_id)
             if any(child.id in self._frontier.unsure for child in children):
                 self.discovery.request()  # the other parent of a merge is not listed yet
-            self._pass_handed(now_us)
+            self._ends.pass_handed(now_us)
         return True
 
     def failed(self, shard_id: str, due_us: int) -> None:
@@ -177,8 +191,7 @@ class Reading:
         So it is where that would hide a gap, which then stands, and where another shard may show that it can be passed over.
         """
         lane = self.lane(shard_id)
-        if shard_id not in self._ghosts and self._retention.is_stale(lane.fetch_position):
-            self._gaps.stand(lane, gaps.TOO_OLD)
+        if shard_id not in self._ghosts and self._gaps.stand_if_stale(lane):
             return None
         return self._probes.position(lane, self._frontier.unread, self.service_us)
 
@@ -189,47 +202,29 @@ class Reading:
 
     def trimmed(self, shard_id: str, now_us: int) -> bool:
         """The service does not hold the place any more. Gives whether the lane can go on without a gap, at its tip of late."""
-        lane = self.lane(shard_id)
         if shard_id in self._ghosts:
-            self._ghosts.end(shard_id)
-            self._open_all(now_us)
+            self._ends.end_ghost(shard_id, now_us)
             return True
         if shard_id in self._probes:
             return self._judge(shard_id, [], now_us, ended=True)
-        position = lane.fetch_position
-        if isinstance(position, Horizon | AtTime) and not self._retention.is_stale(position):
-            lane.reopen()
-            return True  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
-        if self._was_idle(lane):
-            assert lane.idle_us is not None
-            # All up to its tip was read, minutes ago at most; only the last record is old.
-            lane.resume_at(AtTime(lane.idle_us, self.service_us))
-            self.merge.update(lane)
-            return True
-        self._gaps.stand(lane, gaps.TRIMMED)
-        return False
-
-    def _was_idle(self, lane: Lane) -> bool:
-        """Whether all up to a tip that is held still was returned, and nothing after it was."""
-        if len(lane) or lane.idle_us is None or self._retention.is_stale(AtTime(lane.idle_us)):
-            return False
-        return lane.emitted_us is None or lane.emitted_us < lane.idle_us
+        return not self._gaps.stand_if_trimmed(self.lanes[shard_id])
 
     def unreachable(self, shard_id: str, now_us: int) -> None:
         """The service does not know the shard any more: a gap where it or an ancestor was read, else only counted (law 5)."""
-        lane = self.lane(shard_id)
         if shard_id in self._ghosts:
-            self._ghosts.end(shard_id)
-            self._open_all(now_us)
-        elif shard_id in self._probes:
+            self._ends.end_ghost(shard_id, now_us)
+            return
+        if shard_id in self._probes:
             self._judge(shard_id, [], now_us, ended=True)
-        elif lane.last_us is not None or lane.place is not None:
-            lane.is_gone = True
+            return
+        lane = self.lanes[shard_id]
+        lane.is_gone = True
+        if lane.last_us is not None or lane.place is not None:
             self._gaps.stand(lane, gaps.REMOVED)
         else:
             self.gone += 1
-            self._end_gone(lane, now_us)
-            self._pass_handed(now_us)
+            self._ends.pass_over(lane, now_us)
+            self._ends.pass_handed(now_us)
 
     def retain(self, retention_us: int) -> None:
         """How long the service holds records, now. An increase brings nothing back: what is unread is judged as before."""
@@ -258,31 +253,20 @@ class Reading:
             lane.ended_us = self.service_us
             if not self.discovery.is_waiting(lane.shard_id):
                 self.merge.release(lane.shard_id)
-            return
-        if lane.is_gone:
+        elif lane.is_gone:
             lane.gap = None
-            self._end_gone(lane, now_us)
-            self._pass_handed(now_us)
-            return
-        lane.restart(self._start.position(lane.emitted_us, self.service_us))
-        self.merge.update(lane)
-        self._fetch_or_hand(lane, now_us)
-        self._pass_handed(now_us)
+            self._ends.pass_over(lane, now_us)
+        else:
+            lane.restart(self._start.position(lane.emitted_us, self.service_us))
+            self.merge.update(lane)
+            self._admission.go_on(lane, now_us)
+        self._ends.pass_handed(now_us)
 
     # -- wishes out
 
     def wishes(self, now_us: int, most: int = 1 << 30) -> list[str]:
         """The lanes to be asked now, at most so many: first the one that holds the merge, then the emptiest."""
-        self.schedule.hurry(self.merge, self.lanes, now_us)
-        due = self.schedule.due(now_us)
-        least = self.merge.least_bound
-        holder = least[1] if least is not None else None
-
-        def need(shard_id: str) -> tuple[bool, bool, float]:
-            lane = self.lanes.get(shard_id)
-            return shard_id != holder, lane is not None, 0.0 if lane is None else lane.waiting_bytes
-
-        return sorted(due, key=need) if len(due) <= most else nsmallest(most, due, key=need)
+        return self._wishes.lanes(now_us, most)
 
     def wants_listing(self, now_us: int) -> bool:
         """Whether the shards are to be listed now."""
@@ -292,11 +276,7 @@ class Reading:
     @property
     def listing_due_us(self) -> int | None:
         """When to list next; None while a listing is under way."""
-        if not self.discovery.is_searching or not self.schedule.is_catching_up(self.lanes):
-            return self.discovery.due_us()
-        holder = self.merge.held_by
-        is_held = holder is not None and self.discovery.is_waiting(holder)
-        return self.discovery.due_us(gather_us=HELD_GATHER_US if is_held else GATHER_US)
+        return self._wishes.listing_due_us
 
     def asked(self, shard_id: str) -> None:
         """A call for the lane is under way."""
@@ -347,34 +327,11 @@ class Reading:
 
     def mark(self, now_us: int) -> Mark:
         """Begins to find out what the service holds at this moment: every lane is asked, the shards are listed."""
-        self.schedule.hasten(now_us)
-        self.discovery.request()
-        return Mark(self.schedule.serial, self.discovery.begun)
+        return self._marks.begin(now_us)
 
     def is_past(self, mark: Mark) -> bool:
         """Whether everything that the service held at the mark was returned."""
-        if mark.goals is None:
-            if not self._is_fetched(mark):
-                return False
-            mark.aim(self.lanes)
-        return mark.is_met(self.lanes)
-
-    def _is_fetched(self, mark: Mark) -> bool:
-        """Whether each lane has come to its tip or its end, and the shards were listed, since the mark was set."""
-        discovery = self.discovery
-        if self.merge.is_blocked or self._frontier.asleep or not discovery.has_heard_since(mark.ticket):
-            return False
-        if mark.service_us is None:
-            mark.service_us = self.service_us
-        return not discovery.is_searching and all(
-            lane.ended or self._is_beyond(lane, mark) for lane in self.lanes.values()
-        )
-
-    def _is_beyond(self, lane: Lane, mark: Mark) -> bool:
-        """Whether all of the lane that was held at the mark was fetched: it came to its tip, or to what is newer."""
-        if lane.is_at_tip and self.schedule.was_answered_since(lane.shard_id, mark.serial):
-            return True
-        return mark.is_before(lane, self._lateness_us or 0)
+        return self._marks.is_past(mark)
 
     def token(self) -> Token:
         """The state after the last record returned."""
@@ -412,18 +369,6 @@ class Reading:
         if entry.gap or not lane.childless:
             self.merge.open(lane)
 
-    def _open_all(self, now_us: int) -> None:
-        """Opens all that may be opened, and blocks the merge while of any shard it is not clear what it follows."""
-        self._opening.open_all(now_us)
-        self.merge.is_blocked = self._opening.is_blocked
-
-    def _begin(self, lane: Lane, now_us: int) -> None:
-        """A lane is read from now on."""
-        self.lanes[lane.shard_id] = lane
-        self.lineage.fix_rank(lane.shard_id, lane.rank)
-        self.merge.open(lane)
-        self._fetch_or_hand(lane, now_us)
-
     # -- seeking without AT_TIMESTAMP
 
     def refuse_time(self, shard_id: str, now_us: int) -> None:
@@ -446,16 +391,11 @@ class Reading:
             return True
         for shard_id in verdict.parents:
             if verdict.are_old:
-                self._pass_over(self.lanes[shard_id], now_us)
+                self._ends.pass_over(self.lanes[shard_id], now_us)
             else:
                 self.schedule.at(shard_id, now_us)
+        self._ends.pass_handed(now_us)
         return False
-
-    def _pass_over(self, lane: Lane, now_us: int) -> None:
-        lane.push([], self.service_us or 0, ended=True)
-        self.schedule.drop(lane.shard_id)
-        self.merge.update(lane)
-        self._ended(lane, now_us)
 
     # -- handing over
 
@@ -468,42 +408,3 @@ class Reading:
         """The ancestors that somebody else reads, or has read: only they know how high their order times go."""
         handed = self._handover.shards if self._handover is not None else set()
         return self._floors.lost_above(shard_id, handed)
-
-    def _fetch_or_hand(self, lane: Lane, now_us: int) -> None:
-        if self._handover is None or not self._handover.takes(lane.shard_id):
-            self.schedule.at(lane.shard_id, now_us)
-        elif self._retention.is_stale(lane.fetch_position):
-            self._gaps.stand(lane, gaps.TOO_OLD)
-        else:
-            self._handover.add(lane)
-
-    def _pass_handed(self, now_us: int) -> None:
-        """What is handed over counts as read here; what is below it may be opened, and handed over in turn."""
-        while self._handover is not None and (lane := self._handover.next()) is not None:
-            self._pass_over(lane, now_us)
-
-    # -- ends
-
-    def _ended(self, lane: Lane, now_us: int) -> None:
-        if lane.shard_id in self._ghosts:
-            self._open_all(now_us)
-            return
-        self._frontier.passed.add(lane.shard_id)
-        self.discovery.ended(lane.shard_id, now_us, gone=lane.is_gone)
-        self._opening.open_below(lane.shard_id, now_us)
-        self.merge.is_blocked = self._opening.is_blocked
-
-    def _end_gone(self, lane: Lane, now_us: int) -> None:
-        lane.is_gone = True
-        self._pass_over(lane, now_us)
-
-    def _forget(self, listed: set[str], now_us: int) -> None:
-        """Lets go of shards that are read and that the service lists no more, so that memory follows what is listed."""
-        for shard_id in self.discovery.forgotten(list(self.lineage), listed, now_us):
-            children = self.lineage.children(shard_id)
-            lane = self.lanes.get(shard_id)
-            is_read = shard_id in self._frontier.read or (lane is not None and self._succession.is_over(lane))
-            if is_read and all(child in self.lanes or child in self._frontier.read for child in children):
-                self.lanes.pop(shard_id, None)
-                self._ghosts.forget(shard_id)
-                self._frontier.forget(shard_id)

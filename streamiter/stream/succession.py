@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from streamiter.lineage import Discovery, Lineage
 from streamiter.merge import Lane, Merge
+from streamiter.stream.frontier import Frontier
 from streamiter.stream.gaps import CHILDREN_MISSED, Gaps
+from streamiter.stream.ghosts import Ghosts
 from streamiter.stream.retention import Retention
 
 
 class Succession:
-    """Follows the listings that come after the ends of shards."""
+    """Follows the listings that come after the ends of shards, until these are listed no more."""
 
     def __init__(
         self,
         lineage: Lineage,
-        lanes: Mapping[str, Lane],
+        lanes: dict[str, Lane],
         merge: Merge,
         discovery: Discovery,
+        frontier: Frontier,
+        ghosts: Ghosts,
         gaps: Gaps,
         retention: Retention,
     ) -> None:
@@ -26,6 +30,8 @@ class Succession:
         self._lanes = lanes
         self._merge = merge
         self._discovery = discovery
+        self._frontier = frontier
+        self._ghosts = ghosts
         self._gaps = gaps
         self._retention = retention
 
@@ -57,9 +63,25 @@ class Succession:
                 self._hold(lane)
                 self._discovery.ended(lane.shard_id, now_us)
 
-    def is_over(self, lane: Lane) -> bool:
-        """Whether the lane was returned to its end, no child of it is looked for, and no gap stands there."""
-        return lane.is_drained and lane.gap is None and not self._discovery.is_waiting(lane.shard_id)
+    def forget(self, listed: set[str], now_us: int) -> None:
+        """Lets go of shards that are read and that the service lists no more, so that memory follows what is listed."""
+        for shard_id in self._discovery.forgotten(list(self._lineage), listed, now_us):
+            children = self._lineage.children(shard_id)
+            if self._is_over(shard_id) and all(
+                child in self._lanes or child in self._frontier.read for child in children
+            ):
+                self._lanes.pop(shard_id, None)
+                self._ghosts.forget(shard_id)
+                self._frontier.forget(shard_id)
+
+    def _is_over(self, shard_id: str) -> bool:
+        """Whether the shard was returned to its end, no child of it is looked for, and no gap stands there."""
+        if shard_id in self._frontier.read:
+            return True
+        lane = self._lanes.get(shard_id)
+        if lane is None or not lane.is_drained or lane.gap is not None:
+            return False
+        return not self._discovery.is_waiting(shard_id)
 
     def _hold(self, lane: Lane) -> None:
         """The lane holds the others, again if it was let go."""

@@ -32,6 +32,7 @@ class Tally:
     def stats(self, driver: Driver) -> Stats:
         """What was done so far, and what is waited for."""
         reading = driver.reading
+        reading.settle()
         lanes = [lane for lane in reading.lanes.values() if not lane.is_drained]
         return Stats(
             calls=dict(driver.calls),

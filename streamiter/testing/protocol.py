@@ -82,9 +82,9 @@ def read(request: dict[str, Any], kind: type[_Request]) -> _Request:
         raise invalid(f"1 validation error detected: {error}") from None
 
 
-def write_refusal(refusal: Refusal) -> bytes:
-    """The body of an error answer."""
-    return _encode({"__type": refusal.qualified, "message": refusal.message, **refusal.more})
+def write_refusal(refusal: Refusal, name: str | None = None) -> bytes:
+    """The body of an error answer; `name` where the service writes it in another way than DynamoDB does."""
+    return _encode({"__type": name or refusal.qualified, "message": refusal.message, **refusal.more})
 
 
 def write_streams(streams: list[SimulatedStream], last_arn: str | None) -> bytes:

@@ -102,9 +102,8 @@ class Server:
             if request is None:
                 return
             if request.method != "POST":
-                connection.sendall(
-                    _head(Answer(200, HEALTHY), len(HEALTHY)) + (HEALTHY if request.method == "GET" else b"")
-                )
+                body = b"" if request.method == "HEAD" else HEALTHY
+                connection.sendall(_head(Answer(200, HEALTHY), len(HEALTHY)) + body)
                 continue
             region = signed_region(request.headers.get("authorization", ""))
             answer = self._reception.answer(request.headers.get("x-amz-target", ""), request.body, region)

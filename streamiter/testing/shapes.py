@@ -12,23 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streamiter.testing.attributes import check_attribute
-from streamiter.testing.refusal import Refusal, broken_rules
-
-_JSON_NAMES = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
-_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "blob": (str,),
-    "boolean": (bool,),
-    "integer": (int, float),
-    "long": (int, float),
-    "double": (int, float),
-    "float": (int, float),
-    "timestamp": (int, float),
-    "list": (list,),
-    "map": (dict,),
-    "structure": (dict,),
-}
-_JAVA_NAMES = {"boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
+from streamiter.testing.json_types import check_type
+from streamiter.testing.refusal import broken_rules
 
 
 def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
@@ -67,8 +52,7 @@ class _Check:
         shape = self._shapes[name]
         kind: str = shape["type"]
         found: Any = value  # of the type that the kind has, from here on
-        if not isinstance(value, _PYTHON_TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
-            raise _wrong_type(value, kind)
+        check_type(value, kind)
         if kind == "structure":
             yield from self._members(shape, found, path)
         elif kind == "list":
@@ -122,16 +106,3 @@ def _shown(value: object) -> str:
 
 def _camel(member: str) -> str:
     return member[0].lower() + member[1:]
-
-
-def _wrong_type(value: object, kind: str) -> Refusal:
-    if isinstance(value, dict):
-        words = "Start of structure or map found where not expected"
-    elif isinstance(value, list):
-        words = "Start of list found where not expected"
-    elif kind in ("list", "map", "structure"):
-        words = "Unexpected field type"
-    else:
-        given = f"{value!s}_VALUE".upper() if isinstance(value, bool) else _JSON_NAMES[type(value)]
-        words = f"{given} cannot be converted to {_JAVA_NAMES.get(kind, 'String')}"
-    return Refusal("SerializationException", words)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from streamiter import DynamoDBStreams
 from streamiter.cli.commands import streamiter
 from streamiter.cli.findings import Finding, finding_lines, verdict
 from streamiter.cli.policy import least_policy, table_arn_of
@@ -157,6 +158,22 @@ def test_a_service_that_does_not_answer(doctor: Doctor, sim: Simulator):
     assert done.exit_code == 1
     marks: list[Any] = [finding["mark"] for finding in json.loads(done.stdout)]
     assert marks.count("bad") == 1 and marks[-1] == "skipped"
+
+
+def test_what_was_found_is_told_before_what_takes_long(sim: Simulator, doctor: Doctor, monkeypatch):
+    printed: list[str] = []
+    list_shards = DynamoDBStreams.list_shards
+
+    def slow(*arguments: Any) -> object:
+        printed.append("asked for the shards")
+        return list_shards(*arguments)
+
+    monkeypatch.setattr(DynamoDBStreams, "list_shards", slow)
+    monkeypatch.setattr("streamiter.cli.doctor.click.echo", lambda line="": printed.append(line))
+    assert doctor().exit_code == 0
+    told = [line.split()[1] for line in printed[: printed.index("asked for the shards")] if line.startswith("✓")]
+    assert told == ["credentials", "region", "stream", "view"]
+    assert printed[-1] == "All is well."
 
 
 def test_policies_name_the_table_as_far_as_it_is_known(doctor: Doctor, sim: Simulator):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from streamiter.cli.commands import streamiter
 from streamiter.cli.setting import Setting
+from streamiter.cli.words import in_our_words
+from streamiter.errors import TransientError
 from streamiter.testing import Simulator
 from tests.cli.conftest import environment
 
@@ -47,9 +50,14 @@ def call(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> Call:
         (["users", "--profile", "nobody"], "there is no profile 'nobody'; there are: none"),
         (
             ["users", "--endpoint-url", "http://127.0.0.1:1"],
+            "could not be called at 127.0.0.1:1: EndpointConnectionError; "
             "does anything listen there? --endpoint-url and --region say",
         ),
-        (["users", "--endpoint-url", "127.0.0.1:8000"], "an endpoint URL is written http://HOST:PORT or https://HOST"),
+        (
+            ["users", "--endpoint-url", "127.0.0.1:8000"],
+            "an endpoint URL is written http://HOST:PORT or https://HOST, not '127.0.0.1:8000'",
+        ),
+        (["users", "--endpoint-url", "u:secret@127.0.0.1"], "an endpoint URL is written http://HOST:PORT"),
         (["users", "--endpoint-url", "http://u:secret@127.0.0.1"], "a user name or password in it is refused"),
         (["dynamodb://u:secret@users"], "credentials come from AWS's own chain (--profile, AWS_ACCESS_KEY_ID, a role)"),
         (["https://users"], "no source is called 'https': there are dynamodb://TABLE and kinesis://STREAM"),
@@ -71,6 +79,16 @@ def test_each_mistake_is_told_with_its_remedy(call: Call, words: list[str], says
     assert "Streams('" not in told and "secret" not in told and "Exception" not in told
 
 
+@pytest.mark.parametrize("command", ["tail", "shards", "top", "export --to changes --format jsonl"])
+def test_every_command_tells_alike_what_it_cannot_find(call: Call, command: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, *rest = command.split()
+    done = call(name, "user", *rest)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "streamiter: there is no table user here; did you mean users?\n"
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_credentials_and_no_region_are_told_by_the_option_that_names_them(call: Call, monkeypatch):
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     assert call("tail", "users").stderr == (
@@ -85,3 +103,52 @@ def test_no_credentials_and_no_region_are_told_by_the_option_that_names_them(cal
 def test_a_region_that_could_be_none_is_no_matter_of_credentials(call: Call):
     done = call("doctor", "users", "--region", "no region")
     assert "✓ credentials" in done.stdout and "✗ region        'no region' is no region" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name,value,says",
+    [
+        ("AWS_PROFILE", "nobody", "The config profile (nobody) could not be found; name another one: --profile NAME"),
+        ("AWS_CONFIG_FILE", "broken", "Unable to parse config file: broken; name another one: --profile NAME"),
+        (
+            "AWS_ENDPOINT_URL",
+            "127.0.0.1:8000",
+            "Invalid endpoint: 127.0.0.1:8000; one is written http://HOST:PORT or https://HOST: see AWS_ENDPOINT_URL",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["tail", "doctor", "shards"])
+def test_what_the_environment_says_wrong_is_told_as_what_is_typed_wrong(
+    command: str, name: str, value: str, says: str, monkeypatch, tmp_path: Path
+):
+    monkeypatch.chdir(tmp_path)
+    Path("broken").write_text("[[[")
+    for kept, word in (environment() | {name: value}).items():
+        monkeypatch.setenv(kept, word)
+    done = CliRunner().invoke(streamiter, [command, "users"])
+    told = " ".join(done.output.replace("→", ";").split()).replace(" ; ", "; ")
+    assert done.exit_code == 1 and says in told, told
+    assert "not foreseen" not in told and "Streams('" not in told
+    assert command != "doctor" or "· stream not looked at" in told
+
+
+@pytest.mark.parametrize(
+    "kind,says",
+    [
+        ("ReadTimeoutError", "nothing answers there: is it the service? --endpoint-url says where it is looked for"),
+        ("ConnectTimeoutError", "does anything listen there? --endpoint-url and --region say where it is looked for"),
+        ("SSLError", "is it http://, or is the certificate one of your own (AWS_CA_BUNDLE)?"),
+        ("ProxyConnectionError", "HTTPS_PROXY and HTTP_PROXY name the proxy, NO_PROXY what goes without one"),
+    ],
+)
+def test_each_way_not_to_reach_the_service_has_its_remedy(kind: str, says: str):
+    error = TransientError(f"table users: dynamodb:DescribeTable could not be called at 127.0.0.1:9: {kind}")
+    assert in_our_words(error) == f"{error}; {says}"
+
+
+def test_another_server_at_the_endpoint_is_told_in_a_line(sim: Simulator, call: Call):
+    sim.fault("DescribeTable", kind="html", times=None)
+    done = call("tail", "users")
+    assert done.exit_code == 1 and done.stderr.count("\n") == 1
+    assert "and no answer of the service's" in done.stderr and "<" not in done.stderr
+    assert done.stderr.endswith("; is it the service that answers there? --endpoint-url says where it is looked for\n")

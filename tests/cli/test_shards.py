@@ -369,6 +369,16 @@ def test_an_empty_shard_whose_begin_nobody_knows_ends_where_its_children_begin()
     assert bars["S1"].begin_us == bars["S1"].end_us == bars["S2"].begin_us < survey.service_us
 
 
+def test_a_shard_began_with_its_first_record_whatever_its_id_hints():
+    shard_id = "shardId-00000001750000000700-0a1b2c3d"
+    survey = surveyed(Lineage.parse(shard_id))
+    for first_us, began_us in ((None, 1750000000_700000), (1750000000_000000, 1750000000_000000)):
+        survey.found[shard_id] = Found(first_us)
+        assert survey.began_us(shard_id) == began_us
+    survey.found[shard_id] = Found(1750000009_000000)
+    assert survey.began_us(shard_id) == 1750000000_700000
+
+
 def test_one_of_each_is_told_as_one():
     lineage = Lineage.parse("S1")
     survey = surveyed(lineage)

@@ -55,6 +55,14 @@ def test_a_line_has_time_event_key_and_what_changed(users: Simulator, invoke: In
     assert done.stderr == "", "no line at the foot where there is no terminal"
 
 
+def test_a_number_that_became_a_text_shows_that_it_changed(sim: Simulator, invoke: Invoke):
+    sim.shape("S0")
+    old, new = {"id": "a", "n": 1, "l": [2], "m": "null"}, {"id": "a", "n": "1", "l": ["2"], "m": None}
+    sim.put("S0", key="a", event="MODIFY", old=old, new=new)
+    done = invoke(*ALL)
+    assert done.stdout.splitlines()[0].endswith('MODIFY  a  n: 1 → "1"  l: [2] → ["2"]  m: "null" → null')
+
+
 def test_json_has_all_of_a_record_and_keeps_every_digit(sim: Simulator, invoke: Invoke):
     sim.shape("S0")
     number = "1234567890123456789012345678901234567.8"
@@ -237,6 +245,24 @@ def test_a_link_stays_a_link(users: Simulator, invoke: Invoke, tmp_path: Path):
     assert (tmp_path / "link").is_symlink() and token_in(tmp_path / "real")["clock"] == 4
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("tail", "users"), ("export", "users", "--to", "changes", "--format", "jsonl", "--follow"), ("top", "users")],
+)
+def test_what_would_go_on_says_why_it_ends(
+    users: Simulator, invoke: Invoke, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    users.disable()
+    done = invoke(*words, "--from", "trim_horizon")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == (
+        "streamiter: the stream was disabled, and what it held is read to the end; enabling it again makes a new one, "
+        "with the table's name: streamiter doctor tells how it stands\n"
+    )
+    assert invoke(*ALL).stderr == "", "it was to end"
+
+
 def test_gaps_end_it_with_a_remedy_or_are_skipped(users: Simulator, invoke: Invoke, tmp_path: Path):
     file = tmp_path / "users.token"
     invoke(*ALL, "--token-file", file, "-n", "2")
@@ -249,7 +275,9 @@ def test_gaps_end_it_with_a_remedy_or_are_skipped(users: Simulator, invoke: Invo
     assert "stream." not in done.stderr and len(done.stderr.splitlines()) == 1
     done = invoke(*ALL, "--json", "--token-file", file, "--skip-gaps")
     assert (done.exit_code, keys_of(done.stdout)) == (0, ["ann", "fay"])
-    assert "gap accepted" in done.stderr
+    (accepted,) = done.stderr.splitlines()
+    assert accepted.startswith("streamiter: gap accepted: records of shard S2 after record ")
+    assert accepted.endswith(" may be lost: the service has trimmed what comes next"), "nothing is left to do"
 
 
 # -- how it ends, as a process

@@ -64,6 +64,11 @@ def test_show_tells_starts_and_bloops_tokens(users: Simulator, invoke: Invoke, t
     assert "read by Bloop" in shown and "S2     after record" in shown
 
 
+def test_one_record_is_told_as_one(users: Simulator, invoke: Invoke, tmp_path: Path):
+    shown = invoke("token", "show", save(tmp_path / "token", token_after(users, 1))).stdout
+    assert shown.splitlines()[1] == "returned  1 record"
+
+
 def test_show_reads_a_pipe(users: Simulator):
     text = json.dumps(token_after(users, 2))
     done = subprocess.run(

@@ -138,6 +138,22 @@ def test_many_shards_are_cut_to_the_height_the_slowest_first(users: Simulator):
     assert "more" in text.splitlines()[-1]
 
 
+def test_a_shard_that_is_all_of_its_lineage_is_counted_once(users: Simulator):
+    view = watched(users)
+    alone = next(family for family in view.families if family.row.name == "S2")
+    assert "more" not in shown(replace(view, families=(alone,)))
+    many = [replace(alone, row=replace(alone.row, name=f"F{number}")) for number in range(40)]
+    many = [replace(family, shards=(family.row,)) for family in many]
+    lines = shown(replace(view, families=tuple(many)), height=20).splitlines()
+    rows = [line for line in lines if line.startswith("F")]
+    assert lines[-1].strip() == f"… {40 - len(rows)} more"
+
+
+def test_one_record_that_waits_is_one_record(users: Simulator):
+    view = watched(users)
+    assert "1 record," in shown(replace(view, stats=replace(view.stats, waiting=1)))
+
+
 def test_names_cannot_steer_the_terminal(users: Simulator):
     view = watched(users)
     evil = "\x1b[2J[red]evil\u202e"

@@ -337,15 +337,6 @@ def test_a_lane_before_a_gap_is_not_asked():
     assert not shard.is_behind
 
 
-def test_a_lane_counts_as_read_once_it_or_an_ancestor_gave_a_record():
-    assert not lane().was_read and lane(floor_us=1).was_read
-    shard = lane()
-    shard.push(seconds(1), NOW)
-    assert not shard.was_read
-    take(shard, 1)
-    assert shard.was_read
-
-
 def test_a_repr_holds_no_content():
     shard = lane()
     shard.push(seconds(1, 2), NOW, ended=True, size_bytes=300)

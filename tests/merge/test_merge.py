@@ -319,8 +319,8 @@ def short_windows(monkeypatch):
 
 
 def shorten_windows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("streamiter.merge.merge.WINDOW", 4)
-    patch.setattr("streamiter.merge.merge.WINDOW_OF_LANE", 1)
+    patch.setattr("streamiter.merge.window.WINDOW", 4)
+    patch.setattr("streamiter.merge.window.WINDOW_OF_LANE", 1)
 
 
 def test_a_long_backlog_comes_out_window_by_window(short_windows):

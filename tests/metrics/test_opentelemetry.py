@@ -15,6 +15,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from streamiter import DynamoDBStreams, MissingExtra, RecordsExpired, Stats, Stream
 from streamiter.metrics import INSTRUMENTS, OpenTelemetry
+from streamiter.stream.tally import Tally
 from streamiter.testing import Simulator
 from tests.stream.helpers import drain, take, until_raises, write
 
@@ -137,9 +138,9 @@ def test_gaps_are_counted_as_they_are_met(sim: Simulator, collected: Collected):
 def test_the_reader_never_touches_the_stream(sim: Simulator, collected: Collected, monkeypatch):
     """A reader collects all the time on a thread of its own; whatever of the stream is looked at is so on ours."""
     threads = set()
-    original = Stream.stats.fget
+    original = Tally.stats
     monkeypatch.setattr(
-        Stream, "stats", property(lambda stream: (threads.add(threading.get_ident()), original(stream))[1])
+        Tally, "stats", lambda tally, driver: (threads.add(threading.get_ident()), original(tally, driver))[1]
     )
     done = threading.Event()
     failures: list[BaseException] = []

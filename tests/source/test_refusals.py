@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from botocore.exceptions import ClientError
 
 from streamiter import (
     AccessDenied,
     CredentialsMissing,
     DynamoDBStreams,
+    InvalidOption,
     InvalidStream,
     InvalidToken,
     Stream,
     TransientError,
 )
+from streamiter.source.aws import our_words
 from streamiter.testing import ManualClock, Simulator
 from tests.stream.helpers import assert_all_came, drain, until_raises, write
 
@@ -99,7 +102,40 @@ def test_a_service_that_is_not_there_is_tried_with_patience(credentials: None):
     with Stream(DynamoDBStreams(arn, endpoint_url=NOWHERE, region="us-east-1"), clock=clock, patience=5) as stream:
         _, error = until_raises(TransientError, stream, clock)
     assert "listing the shards" in str(error)
-    assert "could not be called" in str(error)
+    assert "could not be called at 127.0.0.1:9: EndpointConnectionError" in str(error)
+
+
+def test_a_proxy_that_is_not_there_is_named_without_its_password(credentials: None, sim: Simulator, monkeypatch):
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", "http://ann:secret@127.0.0.1:9")
+    source = DynamoDBStreams(sim.stream_arn, endpoint_url=sim.endpoint_url, region="us-east-1")
+    with pytest.raises(TransientError) as caught:
+        source.list_shards(None)
+    assert "could not be called at 127.0.0.1:9: ProxyConnectionError" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body,shown",
+    [
+        ("<!DOCTYPE html>\n<html>\n  <body>no such page</body>\n</html>", "HTTP 501, and no answer of the service's"),
+        ("upstream\n  is  away " * 40, "HTTP 501, and no answer of the service's: upstream is away upstream"),
+    ],
+)
+def test_a_page_of_another_server_is_told_in_a_line(body: str, shown: str):
+    response = {"Error": {"Code": "501", "Message": body}, "ResponseMetadata": {"HTTPStatusCode": 501}}
+    with pytest.raises(TransientError) as caught, our_words("dynamodb:DescribeStream", "table users"):
+        raise ClientError(response, "DescribeStream")
+    told = str(caught.value)
+    assert shown in told and "<" not in told and "\n" not in told and len(told) < 250
+    assert told.startswith("table users: dynamodb:DescribeStream: ")
+
+
+def test_an_endpoint_in_the_environment_that_is_no_url_says_how_one_is_written(bare: pytest.MonkeyPatch):
+    bare.setenv("AWS_ENDPOINT_URL", "127.0.0.1:8000")
+    with pytest.raises(InvalidOption, match=r"127\.0\.0\.1:8000.*http://HOST:PORT.*AWS_ENDPOINT_URL"):
+        _ = DynamoDBStreams("users", region="us-east-1").name
 
 
 @pytest.mark.parametrize("kind", ["throttle", "500", "reset"])

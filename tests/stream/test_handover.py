@@ -102,3 +102,16 @@ def test_a_stream_finds_again_how_far_a_finished_shard_went_that_a_token_leaves_
     assert reading.peek() is None
     reading.push("S1", records("S1", 3), NOW, 0, opened=True)
     assert reading.pop().order_us == records("S0", 9)[0].created_us
+
+
+def test_what_is_handed_over_below_a_shard_passed_over_for_its_age_counts_as_read():
+    """The service refuses times, and the first record of a child shows that nothing of its parent is asked for."""
+    reading = reading_of(token_at_start("s", NOW - 3600_000_000))
+    listed(reading, "S0")
+    assert reading.opening("S0") is not None
+    reading.refuse_time("S0", 0)
+    listed(reading, "S0 => S1", "S0", "S1", now_us=1_000_000)
+    assert reading.opening("S0") is None, "its child is looked at first"
+    reading.push("S1", [Record("S1", "7", NOW - 3 * 3600_000_000)], NOW, 2_000_000)
+    assert [handed.shard_id for handed in reading.take_handed()] == ["S1"]
+    assert named(reading)["S1"].ended is not None

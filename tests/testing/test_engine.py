@@ -106,12 +106,6 @@ def test_it_goes_on_after_a_failed_transaction(engine):
     assert keys(changes) == [("INSERT", "a")]
 
 
-def test_statements_tell_their_changes_too(engine):
-    engine.call("ExecuteStatement", {"Statement": "INSERT INTO orders value {'id': 'a'}"})
-    _, changes = engine.call("ExecuteStatement", {"Statement": "DELETE FROM orders WHERE id='a'"})
-    assert keys(changes) == [("REMOVE", "a")]
-
-
 def test_nobody_elses_moto_sees_its_tables_or_resets_them(engine):
     from moto import mock_aws
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -165,10 +168,74 @@ def test_filters_of_a_listing(sim: Simulator, client: Any, orders: KinesisHandle
 
     assert listed(Type="AT_LATEST") == {"S2", "S4"}
     assert listed(Type="FROM_TRIM_HORIZON") == {"S0", "S1", "S2", "S3", "S4"}
-    assert listed(Type="AT_TRIM_HORIZON") == set()
+    first = {"S0", "S1"}  # the stream is younger than its retention
+    assert listed(Type="AT_TRIM_HORIZON") == listed(Type="AT_TIMESTAMP", Timestamp=1) == first
+    sim.clock.advance(hours=23)
+    assert listed(Type="AT_TRIM_HORIZON") == listed(Type="AT_TIMESTAMP", Timestamp=1) == {"S1", "S2", "S3"}
     assert listed(Type="AT_TIMESTAMP", Timestamp=moment + 60) == {"S1", "S2", "S3"}
     assert listed(Type="FROM_TIMESTAMP", Timestamp=moment + 60) == {"S1", "S2", "S3", "S4"}
     assert listed(Type="AFTER_SHARD_ID", ShardId=orders.shard_id("S2")) == {"S3", "S4"}
+
+
+@pytest.mark.parametrize(
+    "filter, words",
+    [
+        ({"Type": "AT_TIMESTAMP"}, "Timestamp must be specified"),
+        ({"Type": "FROM_TIMESTAMP"}, "Timestamp must be specified"),
+        ({"Type": "AFTER_SHARD_ID"}, "ShardId must be specified"),
+        ({"Type": "AT_LATEST", "ShardId": "shardId-000000000000"}, "ShardId cannot be specified"),
+        ({"Type": "AT_LATEST", "Timestamp": 1}, "Timestamp cannot be specified"),
+    ],
+)
+def test_a_filter_has_what_its_type_needs(client: Any, orders: KinesisHandle, filter: dict[str, Any], words: str):
+    with refused("InvalidArgumentException", words):
+        client.list_shards(StreamName="orders", ShardFilter=filter)
+
+
+@pytest.mark.parametrize(
+    "more", [{"StreamName": "orders"}, {"ExclusiveStartShardId": "shardId-0"}, {"StreamCreationTimestamp": 1}]
+)
+def test_a_token_of_a_listing_stands_alone(client: Any, orders: KinesisHandle, more: dict[str, Any]):
+    token = client.list_shards(StreamName="orders", MaxResults=1)["NextToken"]
+    with refused("InvalidArgumentException", "cannot be provided together"):
+        client.list_shards(NextToken=token, **more)
+
+
+def test_a_call_names_its_stream(client: Any):
+    with refused("InvalidArgumentException", "StreamName or StreamARN"):
+        client.list_shards()
+    with refused("InvalidArgumentException", "StreamName or StreamARN"):
+        client.describe_stream_summary()
+
+
+def test_refusals_have_no_namespace(sim: Simulator):
+    headers = {"X-Amz-Target": "Kinesis_20131202.DescribeStreamSummary"}
+    request = urllib.request.Request(sim.endpoint_url, b'{"StreamName": "nobody"}', headers)
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request)
+    assert json.loads(caught.value.read()) == {
+        "__type": "ResourceNotFoundException",
+        "message": "Stream nobody under account 000000000000 not found.",
+    }
+
+
+@pytest.mark.parametrize(
+    "record, error, words",
+    [
+        ({"Data": "***", "PartitionKey": "b"}, "SerializationException", "base64"),
+        ({"Data": "eA==", "PartitionKey": "b", "ExplicitHashKey": str(2**128)}, "InvalidArgumentException", "2"),
+    ],
+)
+def test_a_batch_with_a_record_that_cannot_be_is_refused_whole(
+    sim: Simulator, orders: KinesisHandle, record: dict[str, str], error: str, words: str
+):
+    body = json.dumps({"StreamName": "orders", "Records": [{"Data": "eA==", "PartitionKey": "a"}, record]}).encode()
+    headers = {"X-Amz-Target": "Kinesis_20131202.PutRecords"}
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(urllib.request.Request(sim.endpoint_url, body, headers))
+    told = json.loads(caught.value.read())
+    assert told["__type"] == error and words in told["message"]
+    assert orders.history == []
 
 
 def test_a_shape_has_two_parents_at_most(orders: KinesisHandle):

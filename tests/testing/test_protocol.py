@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import zlib
 from typing import Any
@@ -115,6 +116,7 @@ def test_members_that_lack_are_refused(sim):
         ({"StreamArn": True}, "TRUE_VALUE cannot be converted to String"),
         ({"StreamArn": ["x"]}, "Start of list found where not expected"),
         ({"StreamArn": "x" * 40, "Limit": "many"}, "STRING_VALUE cannot be converted to Integer"),
+        ({"StreamArn": "x" * 40, "Limit": 1.5}, "DECIMAL_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "ShardFilter": "many"}, "Unexpected field type"),
     ],
 )
@@ -163,6 +165,13 @@ def test_a_client_that_waits_to_be_asked_for_the_body_is_asked(sim):
 
 def test_whoever_looks_whether_it_is_there_finds_it(sim):
     assert talk(sim, b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
+def test_whatever_is_asked_has_the_length_that_it_says(sim, method):
+    head, _, body = talk(sim, f"{method} / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{{}}".encode()).partition(b"\r\n\r\n")
+    [length] = re.findall(rb"Content-Length: (\d+)", head)
+    assert int(length) == len(body) or (method == "HEAD" and not body)
 
 
 @pytest.mark.parametrize(

@@ -214,3 +214,12 @@ def test_conditions_say_which_item_they_met(orders):
         )
     response: Any = caught.value.response
     assert response["Item"]["n"] == {"N": "1"}
+
+
+def test_a_delete_answers_nothing_unless_asked(sim, orders):
+    bodies: list[bytes] = []
+    orders.tables.meta.events.register(
+        "before-parse.dynamodb.DeleteItem", lambda response_dict, **_: bodies.append(response_dict["body"])
+    )
+    orders.delete("nobody")
+    assert bodies == [b"{}"]

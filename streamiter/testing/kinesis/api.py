@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from streamiter.clock import microseconds
+from streamiter.testing.kinesis.asked import check_names_stream, payload_of, wrong
+from streamiter.testing.kinesis.filters import filtered
 from streamiter.testing.kinesis.iterators import KinesisIterator, ListToken
 from streamiter.testing.kinesis.service import KinesisPage, KinesisService, hash_keys, seconds
-from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
+from streamiter.testing.kinesis.truth import HOUR_US, WHOLE, KinesisShard, KinesisTruth, PutRecord
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.refusal import Refusal
 
@@ -93,7 +94,12 @@ class KinesisApi:
     # -- streams
 
     def _create_stream(self, asked: dict[str, Any], now_us: int) -> None:
+        is_on_demand = (asked.get("StreamModeDetails") or {}).get("StreamMode") == "ON_DEMAND"
+        distributes = asked.get("RecordDistributionStrategy") == "AUTO"
+        if distributes and not is_on_demand:
+            raise wrong("RecordDistributionStrategy AUTO is for streams in ON_DEMAND mode")
         stream = self.service.create(asked["StreamName"], now_us, microseconds(self._knobs.enabling))
+        stream.is_on_demand, stream.distributes = is_on_demand, distributes
         stream.start(asked.get("ShardCount", 4), now_us)
 
     def _delete_stream(self, asked: dict[str, Any], now_us: int) -> None:
@@ -108,15 +114,17 @@ class KinesisApi:
 
     def _describe_stream_summary(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         stream = self._stream(asked, now_us)
-        counts = {"OpenShardCount": len(stream.open_shards()), "ConsumerCount": 0}
-        return {"StreamDescriptionSummary": self._told(stream, now_us) | counts}
+        told = self._told(stream, now_us) | {"OpenShardCount": len(stream.open_shards()), "ConsumerCount": 0}
+        if stream.is_on_demand:
+            told["RecordDistributionStrategy"] = "AUTO" if stream.distributes else "USER_PARTITION_KEY"
+        return {"StreamDescriptionSummary": told}
 
     def _told(self, stream: KinesisTruth, now_us: int) -> dict[str, Any]:
         return {
             "StreamName": stream.name,
             "StreamARN": stream.arn,
             "StreamStatus": stream.status(now_us),
-            "StreamModeDetails": {"StreamMode": "PROVISIONED"},
+            "StreamModeDetails": {"StreamMode": "ON_DEMAND" if stream.is_on_demand else "PROVISIONED"},
             "RetentionPeriodHours": stream.retention_us // HOUR_US,
             "StreamCreationTimestamp": seconds(stream.created_us),
             "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
@@ -138,16 +146,17 @@ class KinesisApi:
     def _list_shards(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         after = asked.get("ExclusiveStartShardId")
         if "NextToken" in asked:
-            if "StreamName" in asked:
-                told = "NextToken and StreamName cannot be provided together."
-                raise Refusal("InvalidArgumentException", told)
+            for member in ("StreamName", "StreamCreationTimestamp", "ExclusiveStartShardId"):
+                if member in asked:
+                    raise wrong(f"NextToken and {member} cannot be provided together.")
             token = ListToken.decode(asked["NextToken"])
             if now_us - token.issued_us >= TOKEN_LIFE_US:
                 raise Refusal("ExpiredNextTokenException", "The NextToken has expired.")
             asked, after = {"StreamName": token.stream, "ShardFilter": token.filter}, token.after
+        check_names_stream(asked)
         stream = self.service.active(asked.get("StreamName"), asked.get("StreamARN"), now_us)
         shard_filter = asked.get("ShardFilter")
-        shards = _filtered(stream, shard_filter, now_us)
+        shards = filtered(stream, shard_filter, now_us)
         rows, following = self._rows(stream, shards, after, asked.get("MaxResults") or MAX_SHARDS, now_us)
         if following is None:
             return {"Shards": rows}
@@ -198,19 +207,30 @@ class KinesisApi:
     # -- records
 
     def _put_record(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
-        record = self._put(self._stream(asked, now_us), asked, now_us)
+        stream = self._stream(asked, now_us)
+        record = self._put(stream, *self._placed(stream, asked), now_us)
         return {"ShardId": record.shard_id, "SequenceNumber": record.sequence_number, "EncryptionType": "NONE"}
 
     def _put_records(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         stream = self._stream(asked, now_us)
-        written = [self._put(stream, row, now_us) for row in asked["Records"]]
+        placed = [self._placed(stream, row) for row in asked["Records"]]  # all, before any of them is written
+        written = [self._put(stream, *place, now_us) for place in placed]
         rows = [{"ShardId": record.shard_id, "SequenceNumber": record.sequence_number} for record in written]
         return {"FailedRecordCount": 0, "Records": rows, "EncryptionType": "NONE"}
 
-    def _put(self, stream: KinesisTruth, row: dict[str, Any], now_us: int) -> PutRecord:
-        shard = stream.owner(row["PartitionKey"], row.get("ExplicitHashKey"))
+    @staticmethod
+    def _placed(stream: KinesisTruth, row: dict[str, Any]) -> tuple[KinesisShard, str | None, bytes]:
+        """Where a record is to be put, under which key, and its payload."""
+        key, explicit = row.get("PartitionKey"), row.get("ExplicitHashKey")
+        if explicit is not None and int(explicit) >= WHOLE:
+            raise wrong(f"ExplicitHashKey {explicit} is not below 2 ** 128")
+        return stream.owner(key, explicit), key, payload_of(row["Data"])
+
+    def _put(
+        self, stream: KinesisTruth, shard: KinesisShard, key: str | None, payload: bytes, now_us: int
+    ) -> PutRecord:
         created_us = now_us + self._knobs.created_shift_us(shard.name, shard.end)
-        return stream.add(shard, row["PartitionKey"], b64decode(row["Data"]), created_us, now_us)
+        return stream.add(shard, key, payload, created_us, now_us)
 
     def _get_shard_iterator(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         time = asked.get("Timestamp")
@@ -225,35 +245,5 @@ class KinesisApi:
         return {"ShardIterator": iterator}
 
     def _stream(self, asked: dict[str, Any], now_us: int) -> KinesisTruth:
+        check_names_stream(asked)
         return self.service.stream(asked.get("StreamName"), asked.get("StreamARN"), now_us)
-
-
-def write_page(page: KinesisPage) -> bytes:
-    """GetRecords' answer: the records' JSON was made when they were put."""
-    told: dict[str, Any] = {"MillisBehindLatest": page.behind_us // 1000}
-    if page.next_iterator is not None:
-        told["NextShardIterator"] = page.next_iterator
-    if page.children:
-        told["ChildShards"] = [
-            {"ShardId": child.id, "ParentShards": list(child.parents), "HashKeyRange": hash_keys(child)}
-            for child in page.children
-        ]
-    records = b",".join([record.body for record in page.records])
-    return b'{"Records":[%b],%b' % (records, _encode(told)[1:])
-
-
-def _filtered(stream: KinesisTruth, asked: dict[str, Any] | None, now_us: int) -> list[KinesisShard]:
-    """The shards that a ShardFilter lets pass."""
-    shards = list(stream.shards.values())
-    if asked is None:
-        return shards
-    kind = asked["Type"]
-    time_us = now_us
-    if kind.endswith("TRIM_HORIZON"):
-        time_us = now_us - stream.retention_us
-    elif kind.endswith("TIMESTAMP"):
-        time_us = microseconds(asked["Timestamp"])
-    if kind == "AFTER_SHARD_ID":
-        return [shard for shard in shards if shard.id > asked["ShardId"]]
-    until = [shard for shard in shards if shard.closed_us is None or shard.closed_us > time_us]
-    return until if kind.startswith("FROM") else [shard for shard in until if shard.opened_us <= time_us]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from streamiter.testing import protocol
-from streamiter.testing.kinesis.api import KinesisApi, own_words, write_page
+from streamiter.testing.kinesis.api import KinesisApi, own_words
+from streamiter.testing.kinesis.pages import write_page
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.orders import Order
@@ -56,7 +57,8 @@ class KinesisDesk:
         return order
 
     def write_refusal(self, refusal: Refusal) -> bytes:
-        return protocol.write_refusal(own_words(refusal, self._operation))
+        refusal = own_words(refusal, self._operation)
+        return protocol.write_refusal(refusal, refusal.name)  # Kinesis puts no namespace before the name
 
     def _check_rate(self, operation: str, stream: str | None, shard_id: str | None, now_us: int) -> None:
         listing, records = operation == "ListShards", operation == "GetRecords"

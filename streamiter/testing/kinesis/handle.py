@@ -99,7 +99,7 @@ class KinesisHandle(StreamHandle):
     # -- records
 
     def put(
-        self, shard: str, payload: bytes | str = b"", *, key: str = "k", created: float | EllipsisType = ...
+        self, shard: str, payload: bytes | str = b"", *, key: str | None = "k", created: float | EllipsisType = ...
     ) -> PutRecord:
         """Writes the next record of a shard. `created`, in seconds, is what the service says of its arrival."""
         with self._reception.lock:

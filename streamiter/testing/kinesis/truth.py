@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import md5
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -38,7 +38,7 @@ class PutRecord(msgspec.Struct, frozen=True):
 
     shard_id: str
     sequence_number: str
-    partition_key: str
+    partition_key: str | None
     payload: bytes
     created_us: int | None  # when it arrived, as the service says
     written_us: int  # when it really did
@@ -54,15 +54,16 @@ class PutRecord(msgspec.Struct, frozen=True):
 
 
 def put_record(
-    shard_id: str, number: int, partition_key: str, payload: bytes, created_us: int, written_us: int
+    shard_id: str, number: int, partition_key: str | None, payload: bytes, created_us: int, written_us: int
 ) -> PutRecord:
     """A record, with its JSON in a GetRecords answer made once."""
-    told = {
+    told: dict[str, Any] = {
         "SequenceNumber": str(number),
         "ApproximateArrivalTimestamp": msgspec.Raw(seconds_json(created_us)),
         "Data": b64encode(payload).decode(),
-        "PartitionKey": partition_key,
     }
+    if partition_key is not None:
+        told["PartitionKey"] = partition_key
     return PutRecord(shard_id, str(number), partition_key, payload, created_us, written_us, _encode(told))
 
 
@@ -87,11 +88,14 @@ class KinesisTruth:
         self.created_us = created_us
         self.active_us = active_us  # CREATING or UPDATING until then
         self.retention_us = 24 * HOUR_US
+        self.is_on_demand = False
+        self.distributes = False  # AUTO: records are spread over the shards, whatever their keys
         self.shards: dict[str, KinesisShard] = {}  # by id, in the order created
         self.history: list[PutRecord] = []
         self.listing = Listing()
         self._names: dict[str, str] = {}  # ids by the names that a test gave
         self._number = FIRST_NUMBER
+        self._spread = 0  # records that went where the stream likes
 
     def status(self, now_us: int) -> str:
         """Where it stands in its life."""
@@ -196,15 +200,23 @@ class KinesisTruth:
         self._number += (1 << 64) + self._number % 7919
         return self._number
 
-    def owner(self, partition_key: str, explicit: str | None) -> KinesisShard:
+    def owner(self, partition_key: str | None, explicit: str | None) -> KinesisShard:
         """The open shard that a partition key, or an explicit hash key, belongs to."""
+        shards = self.open_shards()
+        if self.distributes and shards:
+            self._spread += 1
+            return shards[self._spread % len(shards)]
+        if partition_key is None:
+            raise Refusal("InvalidArgumentException", "PartitionKey must be specified")
         number = int(explicit) if explicit else int.from_bytes(md5(partition_key.encode()).digest(), "big")
-        for shard in self.open_shards():
+        for shard in shards:
             if number in shard.keys:
                 return shard
         raise Refusal("ResourceNotFoundException", f"Stream {self.name} has no shard for hash key {number}")
 
-    def add(self, shard: KinesisShard, partition_key: str, payload: bytes, created_us: int, now_us: int) -> PutRecord:
+    def add(
+        self, shard: KinesisShard, partition_key: str | None, payload: bytes, created_us: int, now_us: int
+    ) -> PutRecord:
         """The next record of a shard."""
         record = put_record(shard.id, self.next_number(), partition_key, payload, created_us, now_us)
         shard.add(record)

@@ -7,17 +7,20 @@ from typing import Any
 
 import msgspec
 
-from streamiter.clock import SECOND_US, microseconds
+from streamiter.clock import microseconds
 from streamiter.errors import MissingExtra
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.records import TTL_IDENTITY
 from streamiter.testing.refusal import Refusal, internal, invalid
 from streamiter.testing.service import Service
-from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.tables.changes import Change
-from streamiter.testing.tables.checks import check_batch, check_new_table
+from streamiter.testing.tables.checks import check_actions, check_batch, check_new_table
+from streamiter.testing.tables.descriptions import bare_description, described
 from streamiter.testing.tables.engine import Engine
+from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.specification import check_update, view_at_creation
+from streamiter.testing.tables.statements import Statements
+from streamiter.testing.tables.targets import targets
 from streamiter.testing.tables.ttl import TimeToLive
 from streamiter.testing.writing import write
 
@@ -26,11 +29,13 @@ Serve = Callable[[Body, int], Body]
 
 # Passed on as they are.
 _WRITES = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
-_STATEMENTS = {"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"}
 _READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _TAGS = {"ListTagsOfResource", "TagResource", "UntagResource"}
 _ADMIN = {"DescribeContinuousBackups", "DescribeEndpoints", "DescribeLimits", "UpdateContinuousBackups"}
-_PASSED = _WRITES | _STATEMENTS | _READS | _TAGS | _ADMIN
+_PASSED = _WRITES | _READS | _TAGS | _ADMIN
+
+# What moto's answers have beyond the service's.
+_NOT_OURS = {"ConsumedCapacityUnits", "ItemCollectionMetrics"}
 
 _PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
@@ -45,6 +50,7 @@ class TableApi:
         self._knobs = knobs
         self._engine: Engine | None = None
         self._ends: dict[str, TimeToLive] = {}
+        self._tokens = RequestTokens()
         self._signed_region: str | None = None  # of the call under way
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
@@ -54,6 +60,11 @@ class TableApi:
             "ListTables": self._list_tables,
             "UpdateTimeToLive": self._update_time_to_live,
             "DescribeTimeToLive": self._describe_time_to_live,
+            "ExecuteStatement": lambda body, now_us: self._statements(now_us).execute(body),
+            "BatchExecuteStatement": lambda body, now_us: self._statements(now_us).execute_batch(body),
+            "ExecuteTransaction": lambda body, now_us: self._once(
+                "ExecuteTransaction", body, now_us, lambda: self._statements(now_us).execute_transaction(body)
+            ),
         }
 
     def knows(self, operation: str) -> bool:
@@ -98,17 +109,42 @@ class TableApi:
         return self._engine
 
     def _pass(self, operation: str, body: Body, now_us: int) -> Body:
-        self._mirror(body)
         if operation == "BatchWriteItem":
             tables = self._service.tables
             keys = {name: tables[name].key_names for name in body["RequestItems"] if name in tables}
             check_batch(body["RequestItems"], keys)
+        elif operation == "TransactWriteItems":
+            check_actions(body["TransactItems"])
         if operation in _TAGS:
             body = body | {"ResourceArn": self.engine.arn(body["ResourceArn"].rpartition(":table/")[2])}
+        answer = self._once(operation, body, now_us, lambda: self._call(operation, body, now_us))
+        unasked = {"ConsumedCapacity"} if body.get("ReturnConsumedCapacity", "NONE") == "NONE" else set()
+        return {name: value for name, value in answer.items() if name not in unasked | _NOT_OURS}
+
+    def _call(self, operation: str, body: Body, now_us: int) -> Body:
+        self._mirror(body)
+        for table, request in targets(operation, body):
+            if self.engine.has(table):
+                self.engine.keys(table).check(request)
         answer, changes = self.engine.call(operation, body)
         self._publish(changes, now_us)
-        unasked = {"ConsumedCapacity"} if body.get("ReturnConsumedCapacity", "NONE") == "NONE" else set()
-        return {name: value for name, value in answer.items() if name not in {*unasked, "ItemCollectionMetrics"}}
+        return answer
+
+    def _once(self, operation: str, body: Body, now_us: int, serve: Callable[[], Body]) -> Body:
+        """The answer; that of the first time, if the request was sent again with its token."""
+        answer = self._tokens.answer(operation, body, now_us)
+        if answer is None:
+            answer = serve()
+            self._tokens.note(operation, body, answer, now_us)
+        return answer
+
+    def _statements(self, now_us: int) -> Statements:
+        return Statements(self._keys_of, lambda operation, body: self._call(operation, body, now_us))
+
+    def _keys_of(self, table: str) -> list[str]:
+        if table not in self._service.tables:
+            raise Refusal("ResourceNotFoundException", "Requested resource not found")
+        return self._service.tables[table].key_names
 
     def _publish(self, changes: list[Change], now_us: int, identity: dict[str, str] | None = None) -> None:
         for change in changes:
@@ -141,7 +177,7 @@ class TableApi:
         table = self._service.create_table(name, body["KeySchema"], now_us, self._signed_region)
         if view is not None:
             self._service.enable_by_itself(table, view, now_us)
-        return {"TableDescription": self._described(answer["TableDescription"], table)}
+        return {"TableDescription": described(answer["TableDescription"], table)}
 
     def _update_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
@@ -153,7 +189,7 @@ class TableApi:
             self._service.enable_by_itself(table, specification["StreamViewType"], now_us)
         elif specification is not None:
             table.latest.disable(now_us, microseconds(self._knobs.disabling))
-        return {"TableDescription": self._described(answer["TableDescription"], table)}
+        return {"TableDescription": described(answer["TableDescription"], table)}
 
     def _delete_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
@@ -161,35 +197,23 @@ class TableApi:
         if self.engine.call("DescribeTable", body)[0]["Table"].get("DeletionProtectionEnabled"):
             raise invalid(_PROTECTED)
         answer, _ = self.engine.call("DeleteTable", body)
-        described = self._described(answer["TableDescription"], table) | {"TableStatus": "DELETING"}
+        told = described(answer["TableDescription"], table) | {"TableStatus": "DELETING"}
         self._service.drop_table(table, now_us)
         self._ends.pop(table.name, None)
-        return {"TableDescription": described}
+        return {"TableDescription": told}
 
     def _describe_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
         if self._engine is None or not self._engine.has(table.name):
-            return {"Table": self._described(_bare_description(table), table)}
+            return {"Table": described(bare_description(table), table)}
         answer, _ = self.engine.call("DescribeTable", body)
-        return {"Table": self._described(answer["Table"], table)}
+        return {"Table": described(answer["Table"], table)}
 
     def _list_tables(self, body: Body, now_us: int) -> Body:
         start = body.get("ExclusiveStartTableName")
         names = [name for name in sorted(self._service.tables) if start is None or name > start]
         page = names[: body.get("Limit") or 100]
         return {"TableNames": page} | ({"LastEvaluatedTableName": page[-1]} if len(page) < len(names) else {})
-
-    def _described(self, description: Body, table: SimulatedTable) -> Body:
-        empty = {name for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes") if not description.get(name, ())}
-        described = {name: value for name, value in description.items() if name not in empty}
-        described["CreationDateTime"] = table.created_us / SECOND_US
-        described["TableArn"] = table.arn
-        described["TableId"] = table.id
-        if table.streams:
-            described |= {"LatestStreamArn": table.latest.arn, "LatestStreamLabel": table.latest.label}
-        if table.has_stream:
-            described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.latest.view}
-        return described
 
     # -- time to live, as it is set
 
@@ -209,16 +233,3 @@ class TableApi:
 
 def _without_stream(body: Body) -> Body:
     return {name: value for name, value in body.items() if name != "StreamSpecification"}
-
-
-def _bare_description(table: SimulatedTable) -> Body:
-    """That of a table made by hand, which the engine does not know."""
-    return {
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in table.key_names],
-        "ItemCount": 0,
-        "KeySchema": table.key_schema,
-        "TableArn": table.arn,
-        "TableName": table.name,
-        "TableSizeBytes": 0,
-        "TableStatus": "ACTIVE",
-    }

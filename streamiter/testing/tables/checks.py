@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -45,6 +45,12 @@ def check_batch(requests: Mapping[str, Any], keys: Mapping[str, list[str]]) -> N
     for table, writes in requests.items():
         if len({_key(write, keys.get(table, [])) for write in writes}) < len(writes):
             raise invalid("Provided list of item keys contains duplicates")
+
+
+def check_actions(actions: Sequence[Mapping[str, Any]]) -> None:
+    """Each part of a transaction does one thing."""
+    if any(len(action) != 1 for action in actions):
+        raise invalid("TransactItems can only contain one of Check, Put, Update or Delete")
 
 
 def _key(write: Mapping[str, Any], names: list[str]) -> bytes:

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import Refusal, internal, invalid
+from streamiter.testing.refusal import Refusal, internal
 from streamiter.testing.tables.changes import Change, ChangeLog
+from streamiter.testing.tables.keys import TableKeys
+from streamiter.testing.tables.targets import targets
 from streamiter.testing.tables.updates import as_expression, takes_away
 from streamiter.testing.tables.values import read_values
 
@@ -100,6 +102,16 @@ class Engine:
                 answer.pop("Attributes", None)
             return answer, self._log.take()
 
+    def keys(self, table: str) -> TableKeys:
+        """The keys of a table, and of its indexes."""
+        truth = self._backend.tables[table]
+        kinds = {attribute["AttributeName"]: attribute["AttributeType"] for attribute in truth.attr}
+        indexes = {
+            index.name: {key["AttributeName"]: kinds[key["AttributeName"]] for key in index.schema}
+            for index in truth.all_indexes()
+        }
+        return TableKeys({name: kinds[name] for name in truth.table_key_attrs}, indexes)
+
     def items(self, table: str) -> list[TypedImage]:
         """All items of a table."""
         with _moto:
@@ -134,10 +146,6 @@ class Engine:
             raise Refusal(error.code, error.message) from None
         except Exception as error:
             # A request that moto stumbles over; the service would have found words for it.
-            if "Statement" in operation or "TransactStatements" in body:
-                raise invalid(
-                    f"Statement wasn't well formed, or moto cannot read it: {type(error).__name__}"
-                ) from error
             raise internal(f"{operation}: {type(error).__name__}") from error
         answer: dict[str, Any] = _tidy(result or {})
         return answer
@@ -147,7 +155,7 @@ class Engine:
         table.stream_shard = Hook(name, table.table_key_attrs, self._log)
 
     def _hold(self, operation: str, body: Mapping[str, Any]) -> Iterator[Held]:
-        for table, request in _targets(operation, body):
+        for table, request in targets(operation, body):
             try:
                 found = self._find(table, request.get("Item", request.get("Key")))
             except (KeyError, TypeError, AttributeError, IndexError):
@@ -217,21 +225,6 @@ def _load() -> _Parts:
             (Item, Table),
         )
     )
-
-
-def _targets(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tables that a request writes to, each with what it asks for one item: a Key or an Item, and more."""
-    if operation in ("PutItem", "UpdateItem", "DeleteItem"):
-        yield body["TableName"], body
-    elif operation == "BatchWriteItem":
-        for table, requests in body["RequestItems"].items():
-            for request in requests:
-                for inner in request.values():
-                    yield table, inner
-    elif operation == "TransactWriteItems":
-        for action in body["TransactItems"]:
-            for inner in action.values():
-                yield inner.get("TableName"), inner
 
 
 def _image(item: Any) -> TypedImage | None:

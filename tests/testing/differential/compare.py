@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.testing.differential.known import differences
+from tests.testing.differential.life import life
+from tests.testing.differential.mistakes import MISTAKES
 from tests.testing.differential.services import Service
-from tests.testing.differential.steps import MISTAKES, VIEWS, World, life, outcome, steps
+from tests.testing.differential.step import outcome
+from tests.testing.differential.world import World
+from tests.testing.differential.writes import writes
+
+VIEWS = ("NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY")
 
 
 @dataclass
@@ -46,7 +52,7 @@ def compare(
         table = f"table{seed}-{number}"
         worlds = World(ours, table, view), World(theirs, table, view)
         drawn = [
-            *steps(seed * len(VIEWS) + number, count),
+            *writes(seed * len(VIEWS) + number, count),
             *(MISTAKES if number == 0 else []),
             *life(VIEWS[number - 1]),
         ]

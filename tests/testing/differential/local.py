@@ -10,9 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.testing.differential.compare import Findings, compare
+from tests.testing.differential.compare import VIEWS, Findings, compare
 from tests.testing.differential.services import dynamodb_local, simulator
-from tests.testing.differential.steps import VIEWS
 
 VARIABLE = "STREAMITER_DYNAMODB_LOCAL"
 

@@ -1,0 +1,41 @@
+"""Wishes: which lanes are to be asked now, in which order, and when the shards are to be listed next."""
+
+from __future__ import annotations
+
+from heapq import nsmallest
+
+from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery
+from streamiter.merge import Lane, Merge
+from streamiter.stream.schedule import Schedule
+
+
+class Wishes:
+    """What a reading wants to be called for. It only says so: whoever drives the reading makes the calls."""
+
+    def __init__(self, lanes: dict[str, Lane], merge: Merge, schedule: Schedule, discovery: Discovery) -> None:
+        self._lanes = lanes
+        self._merge = merge
+        self._schedule = schedule
+        self._discovery = discovery
+
+    def lanes(self, now_us: int, most: int) -> list[str]:
+        """The lanes to be asked now, at most so many: first the one that holds the merge, then the emptiest."""
+        self._schedule.hurry(self._merge, self._lanes, now_us)
+        due = self._schedule.due(now_us)
+        least = self._merge.least_bound
+        holder = least[1] if least is not None else None
+
+        def need(shard_id: str) -> tuple[bool, bool, float]:
+            lane = self._lanes.get(shard_id)
+            return shard_id != holder, lane is not None, 0.0 if lane is None else lane.waiting_bytes
+
+        return sorted(due, key=need) if len(due) <= most else nsmallest(most, due, key=need)
+
+    @property
+    def listing_due_us(self) -> int | None:
+        """When to list next; None while a listing is under way."""
+        if not self._discovery.is_searching or not self._schedule.is_catching_up(self._lanes):
+            return self._discovery.due_us()
+        holder = self._merge.held_by
+        is_held = holder is not None and self._discovery.is_waiting(holder)
+        return self._discovery.due_us(gather_us=HELD_GATHER_US if is_held else GATHER_US)

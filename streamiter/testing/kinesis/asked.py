@@ -1,0 +1,28 @@
+"""What is asked of Kinesis beyond the form of a request: that it names its stream, and that its payloads can be read."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+from streamiter.testing.refusal import Refusal
+
+
+def wrong(told: str) -> Refusal:
+    """The request asks for what cannot be."""
+    return Refusal("InvalidArgumentException", told)
+
+
+def check_names_stream(asked: dict[str, Any]) -> None:
+    """Refuses a request that says neither the name nor the ARN of its stream."""
+    if asked.get("StreamName") is None and asked.get("StreamARN") is None:
+        raise wrong("StreamName or StreamARN must be specified")
+
+
+def payload_of(text: str) -> bytes:
+    """The bytes in a request's Data."""
+    try:
+        return b64decode(text, validate=True)
+    except binascii.Error:
+        raise Refusal("SerializationException", "Data is no base64") from None

@@ -1,0 +1,25 @@
+"""Pages of Kinesis as JSON: GetRecords' answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from streamiter.testing.kinesis.service import KinesisPage, hash_keys
+
+_encode = msgspec.json.Encoder().encode
+
+
+def write_page(page: KinesisPage) -> bytes:
+    """GetRecords' answer: the records' JSON was made when they were put."""
+    told: dict[str, Any] = {"MillisBehindLatest": page.behind_us // 1000}
+    if page.next_iterator is not None:
+        told["NextShardIterator"] = page.next_iterator
+    if page.children:
+        told["ChildShards"] = [
+            {"ShardId": child.id, "ParentShards": list(child.parents), "HashKeyRange": hash_keys(child)}
+            for child in page.children
+        ]
+    records = b",".join([record.body for record in page.records])
+    return b'{"Records":[%b],%b' % (records, _encode(told)[1:])

@@ -1,0 +1,107 @@
+"""Keys: what names an item has to be whole and of the right types, in tables and in indexes, or nothing is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.config import Config
+
+from streamiter.testing import Simulator
+from tests.testing.readers import refused
+
+KEY = {"p": {"S": "p"}, "c": {"N": "1"}}
+NO_MATCH = "The provided key element does not match the schema"
+
+
+@pytest.fixture
+def pairs(sim: Simulator) -> Any:
+    """A client, and a table with a key of two parts, an index by g and one by p and l."""
+    projection = {"ProjectionType": "ALL"}
+    sim.client("dynamodb").create_table(
+        TableName="pairs",
+        KeySchema=[{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "c", "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": n, "AttributeType": t} for n, t in zip("pcgl", "SNSB", strict=True)],
+        GlobalSecondaryIndexes=[
+            {"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": projection}
+        ],
+        LocalSecondaryIndexes=[
+            {
+                "IndexName": "by-l",
+                "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
+                "Projection": projection,
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    )
+    return sim.client("dynamodb", config=Config(parameter_validation=False))
+
+
+def put_in_each_way(client: Any, item: dict[str, Any], words: str) -> None:
+    with refused("ValidationException", words):
+        client.put_item(TableName="pairs", Item=item)
+    right = {"p": {"S": "right"}, "c": {"N": "1"}}
+    with refused("ValidationException", words):
+        client.batch_write_item(RequestItems={"pairs": [{"PutRequest": {"Item": one}} for one in (right, item)]})
+    with refused("ValidationException", words):
+        client.transact_write_items(
+            TransactItems=[{"Put": {"TableName": "pairs", "Item": one}} for one in (right, item)]
+        )
+
+
+@pytest.mark.parametrize(
+    "item, words",
+    [
+        ({"p": {"S": "p"}}, "Missing the key c in the item"),
+        ({**KEY, "c": {"S": "1"}}, "Type mismatch for key c expected: N actual: S"),
+        ({**KEY, "p": {"NULL": True}}, "Type mismatch for key p expected: S actual: NULL"),
+        ({**KEY, "p": {"S": ""}}, "cannot contain an empty string value. Key: p"),
+        ({**KEY, "g": {"N": "1"}}, "Type mismatch for Index Key g Expected: S Actual: N IndexName: by-g"),
+        ({**KEY, "l": {"S": "1"}}, "Type mismatch for Index Key l Expected: B Actual: S IndexName: by-l"),
+        ({**KEY, "l": {"B": b""}}, "empty binary value. IndexName: by-l, IndexKey: l"),
+    ],
+)
+def test_an_item_has_its_key_and_those_of_indexes_right(sim, pairs, item, words):
+    put_in_each_way(pairs, item, words)
+    assert sim.table("pairs").history == []
+    assert pairs.scan(TableName="pairs")["Count"] == 0
+
+
+@pytest.mark.parametrize(
+    "key", [{"p": {"S": "p"}}, {**KEY, "z": {"S": "z"}}, {**KEY, "c": {"S": "1"}}, {"p": {"S": "p"}, "d": {"N": "1"}}]
+)
+def test_a_key_is_the_table_s(sim, pairs, key):
+    pairs.put_item(TableName="pairs", Item=KEY)
+    with refused("ValidationException", NO_MATCH):
+        pairs.delete_item(TableName="pairs", Key=key)
+    with refused("ValidationException", NO_MATCH):
+        pairs.update_item(TableName="pairs", Key=key, UpdateExpression="REMOVE z")
+    other = {**KEY, "c": {"N": "9"}}
+    requests = [{"DeleteRequest": {"Key": other}}, {"DeleteRequest": {"Key": key}}]
+    with refused("ValidationException", NO_MATCH):
+        pairs.batch_write_item(RequestItems={"pairs": requests})
+    actions = [{"Put": {"TableName": "pairs", "Item": {**KEY, "c": {"N": "2"}}}}]
+    for action, more in (
+        ("Delete", {}),
+        ("Update", {"UpdateExpression": "REMOVE z"}),
+        ("ConditionCheck", {"ConditionExpression": "attribute_exists(p)"}),
+    ):
+        with refused("ValidationException", NO_MATCH):
+            pairs.transact_write_items(TransactItems=[*actions, {action: {"TableName": "pairs", "Key": key, **more}}])
+    assert len(sim.table("pairs").history) == 1
+
+
+def test_an_index_takes_items_without_its_key(sim, pairs):
+    pairs.put_item(TableName="pairs", Item=KEY)
+    pairs.put_item(TableName="pairs", Item={**KEY, "g": {"S": "g"}, "l": {"B": b"l"}})
+    assert [record.event_name for record in sim.table("pairs").history] == ["INSERT", "MODIFY"]
+
+
+@pytest.mark.parametrize(
+    "action", [{}, {"Put": {"TableName": "pairs", "Item": KEY}, "Delete": {"TableName": "pairs", "Key": KEY}}]
+)
+def test_an_action_of_a_transaction_is_one(sim, pairs, action):
+    with refused("ValidationException", "TransactItems can only contain one of Check, Put, Update or Delete"):
+        pairs.transact_write_items(TransactItems=[{"Put": {"TableName": "pairs", "Item": KEY}}, action])
+    assert sim.table("pairs").history == []
