@@ -67,6 +67,14 @@ def _read_before(start: Token, end: Token, lineage: Lineage) -> set[str]:
     return lineage.ancestors(*named) - named - {lane.shard for lane in end.lanes if lane.ended is None}
 
 
+def _opened_us(shard_id: str, start: Token, lineage: Lineage, service_us: int | None) -> int | None:
+    """When an unread shard's start was chosen: as its parents ended; now, where the start does not tell."""
+    parents = lineage.parents(shard_id)
+    return max(
+        (lane.ended for lane in start.lanes if lane.ended is not None and lane.shard in parents), default=service_us
+    )
+
+
 def _range(
     shard_id: str,
     start: Token,
@@ -81,7 +89,8 @@ def _range(
         ancestors = [above for above in ancestors if above not in read]  # Bloop knew no floors
     rank: Rank = lineage.rank(shard_id)
     if lane is None:
-        position: Position = Horizon(service_us) if start.start is None else AtTime(start.start, service_us)
+        opened_us = _opened_us(shard_id, start, lineage, service_us)
+        position: Position = Horizon(opened_us) if start.start is None else AtTime(start.start, opened_us)
         return ShardRange(shard_id, rank, position, stop, None, tuple(ancestors), start.start)
     is_unread = lane.floor is None and lane.place is None
     # What was read before the token is in its floor, unless it says otherwise.

@@ -18,6 +18,7 @@ from streamiter.stream.table import records_to_table
 
 IMAGES = ("keys", "new_image", "old_image")
 _KEY_WIDTH = 20  # an order key begins with its order time, in so many digits
+_MISSING = "it is missing, and the column may not be null"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -45,20 +46,29 @@ class Columns:
         wanted = {column.image for column in self._columns if column.image is not None}
         images = {image: _images(table, image) for image in wanted}
         arrays = [
-            table.column(column.name) if column.image is None else self._typed(column, images[column.image], table)
+            self._standard(column, table) if column.image is None else self._typed(column, images[column.image], table)
             for column in self._columns
         ]
         yield from pa.Table.from_arrays(arrays, schema=self._arrow).to_batches()
+
+    def _standard(self, column: _Column, table: pa.Table) -> pa.ChunkedArray:
+        found = table.column(column.name)
+        if found.null_count and not column.is_nullable:
+            index = found.to_pylist().index(None)
+            raise _misfit(Misfit(column.name, _MISSING), table, index)
+        return found
 
     def _typed(self, column: _Column, images: Sequence[Any], table: pa.Table) -> pa.Array:
         assert column.convert is not None
         values = []
         for index, image in enumerate(images):
             try:
-                values.append(column.convert(image))
+                value = column.convert(image)
+                if value is None and not column.is_nullable:
+                    raise Misfit(column.name, _MISSING)
             except Misfit as misfit:
-                shard, number = (table.column(name)[index].as_py() for name in ("shard_id", "sequence_number"))
-                raise ValueMisfit(misfit.where, shard, number, misfit.what) from None
+                raise _misfit(misfit, table, index) from None
+            values.append(value)
         return pa.array(values, self._arrow.field(column.name).type)
 
 
@@ -66,14 +76,21 @@ class _Column(NamedTuple):
     name: str
     image: str | None  # of which image it is made; "row": the newest one that there is; None: it is a standard column
     convert: Callable[[Any], Any] | None = None
+    is_nullable: bool = True
+
+
+def _misfit(misfit: Misfit, table: pa.Table, index: int) -> ValueMisfit:
+    """What a row does not fit, with where it comes from."""
+    shard, number = (table.column(name)[index].as_py() for name in ("shard_id", "sequence_number"))
+    return ValueMisfit(misfit.where, shard, number, misfit.what)
 
 
 def _column(field: StructField, standard: dict[str, StructField]) -> _Column:
     known = standard.get(field.name)
     if known is not None and field.dataType == known.dataType:
-        return _Column(field.name, None)
+        return _Column(field.name, None, is_nullable=field.nullable)
     if field.name in IMAGES and isinstance(field.dataType, StructType):
-        return _Column(field.name, field.name, _of_struct(field.name, field.dataType))
+        return _Column(field.name, field.name, _of_struct(field.name, field.dataType), field.nullable)
     if known is not None:
         also = ", or a struct of attributes" if field.name in IMAGES else ""
         raise InvalidOption(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from streamiter.errors import InvalidOption, MissingExtra
+from streamiter.spark.delta_columns import check_columns_hold, check_keys
 from streamiter.spark.latest import canonical_keys, check_columns, is_text, latest_per_key
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def merge_delta(
 
     The table has the DataFrame's columns, of each row's last change; `by` names those that tell rows apart. `event_name` and
     `order_key` must be among them. With each merge the table's log notes the query's id and the batch (`app_id` instead of
-    the query's id, where another one is wanted), so that a batch that comes again changes nothing.
+    the query's id, where another one is wanted), so that a batch that comes again changes nothing. Columns that the table
+    lacks are added; where one of its own does not hold what comes as it is, the merge raises.
     """
     try:
         import deltalake  # noqa: F401 - only to see whether it is there, before a query runs
@@ -80,16 +82,20 @@ def _merge(
 
     if rows.num_rows == 0:
         return
+    check_keys(rows, by)
     properties = CommitProperties(app_transactions=[Transaction(app_id, batch_id)])
     for tries_left in reversed(range(_TRIES)):
         DeltaTable.create(path, rows.schema, mode="ignore", storage_options=options)
         if _is_done(path, options, app_id, batch_id):
             return
-        merger = DeltaTable(path, storage_options=options).merge(
+        table = DeltaTable(path, storage_options=options)
+        check_columns_hold(table, rows)
+        merger = table.merge(
             rows,
             predicate=" AND ".join(f"source.{_quoted(name)} = target.{_quoted(name)}" for name in by),
             source_alias="source",
             target_alias="target",
+            merge_schema=True,
             commit_properties=properties,
         )
         is_removed = "source.event_name = 'REMOVE'"

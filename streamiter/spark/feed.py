@@ -30,15 +30,21 @@ def feed(
     """Hands the stream's records to `write` as DataFrames of up to `size` rows, in order; gives how many there were.
 
     After each `write` the token goes to `save`: a function, or a file, which is written beside and renamed. So a crash
-    repeats at most the batch that it fell into. With `until=None` it goes on until the stream is closed.
+    repeats at most the batch that it fell into. Where `write` or `save` raises, the stream stands before that batch again.
+    With `until=None` it goes on until the stream is closed.
     """
     put = save if callable(save) else _saver(Path(save))
     kind = record_type(stream._source)
-    rows = 0
+    before, rows = stream.token, 0
     for batch in stream.batches(size, until=until):
         table = records_to_table(batch, batch.token["stream"], kind)
-        write(spark.createDataFrame(table))
-        put(batch.token)
+        try:
+            write(spark.createDataFrame(table))
+            put(batch.token)
+        except BaseException:
+            stream.move_to(before)
+            raise
+        before = batch.token
         rows += len(batch)
     return rows
 

@@ -17,12 +17,13 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from streamiter.clock import SystemClock
+from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
 from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import make_source
 from streamiter.spark.listing import latest_token
 from streamiter.spark.offsets import AT_LATEST, first_offset, offset_of, token_of
-from streamiter.spark.options import Options
+from streamiter.spark.options import LATEST, Options
 from streamiter.spark.parts import Partition
 from streamiter.spark.pilot import Pilot
 from streamiter.spark.planner import plan_between
@@ -35,6 +36,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans on the driver, reads in tasks. Only its options are pickled."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
+        if options.ending_position != LATEST:
+            raise InvalidOption("endingPosition is for batches: a stream goes on; trigger(availableNow=True) ends it")
         self._options = options
         self._schema = schema
         self._source: Source | None = None

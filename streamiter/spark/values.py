@@ -102,15 +102,28 @@ def member(field: types.StructField, name: str) -> Convert:
     return to_member
 
 
+def _element(kind: types.DataType, name: str, *, holds_null: bool) -> Convert:
+    """What turns an element of a list or a map into a value."""
+    convert = converter(kind, name)
+
+    def to_element(typed: Any, where: str) -> Any:
+        value = convert(typed, where)
+        if value is None:
+            raise Misfit(where, "it is null, and the column may not hold null there")
+        return value
+
+    return convert if holds_null else to_element
+
+
 def _map(kind: types.MapType, name: str) -> Convert:
-    convert = converter(kind.valueType, f"{name}.*")
+    convert = _element(kind.valueType, f"{name}.*", holds_null=kind.valueContainsNull)
     return lambda typed, where: [
         (member, convert(value, f"{where}.{member}")) for member, value in _told(typed, where, kind, "M").items()
     ]
 
 
 def _array(kind: types.ArrayType, name: str) -> Convert:
-    convert = converter(kind.elementType, f"{name}[]")
+    convert = _element(kind.elementType, f"{name}[]", holds_null=kind.containsNull)
 
     def to_array(typed: Any, where: str) -> Any:
         told = _told(typed, where, kind, "L", "SS", "NS", "BS")

@@ -41,6 +41,13 @@ def test_a_shard_below_one_that_turned_up_late_is_unread_at_the_end():
     assert of(start, end, "S0 => S1") == {"S0": (Horizon(), Place.of("3"))}
 
 
+def test_a_shard_that_was_unread_is_as_old_as_the_end_of_its_parent():
+    """Read again when that is longer ago than records are held, it may have lost some (law 5)."""
+    start = token(lane("S0", ended=5_000_000), lane("T0", ended=7_000_000))
+    end = token(lane("S1", "S0", "T0", place=7))
+    assert of(start, end, "{S0, T0} => S1") == {"S1": (Horizon(7_000_000), Place.of("7"))}
+
+
 def test_what_may_be_missing_is_in_doubt_and_nothing_else_is():
     start = token(lane("S1", "S0", place=1), lane("T1", "T0", place=1))
 

@@ -270,6 +270,10 @@ def test_a_micro_batch_that_ends_before_the_time_asked_for_is_read_again(served)
     again.stop()
 
 
+def has_news(reader: StreamReader) -> bool:
+    return reader._pilot._planner.has_news
+
+
 def places(sim: Simulator, offset) -> set[str]:
     """The shards of which an offset tells the last record."""
     names = {sim.shard_id(name): name for name in ("S0", "S1")}
@@ -296,7 +300,7 @@ def test_available_now_ends_while_the_table_is_written_to_all_the_time(served, l
         for _ in range(10):  # more than a micro-batch takes
             served.put("S0")
             served.put("S1")
-        soon(lambda: reader._pilot._planner.has_news)
+        soon(partial(has_news, reader))
         assert batches < 60, "it never ends"
     reader.stop()
     assert len(keys) == len(set(keys)) >= 20, "all that was there as it began"

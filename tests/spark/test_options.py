@@ -8,7 +8,9 @@ import pickle
 import pytest
 
 from streamiter import InvalidOption
+from streamiter.spark.columns import standard_schema
 from streamiter.spark.options import parse_options
+from streamiter.spark.streaming import StreamReader
 
 
 def parse(**told):
@@ -74,3 +76,10 @@ def test_what_cannot_be_is_told(told, message):
 def test_a_stream_must_be_named():
     with pytest.raises(InvalidOption, match="say which stream is meant"):
         parse_options("dynamodb_streams", ("table", "streamArn"), {})
+
+
+def test_a_stream_has_no_ending_position():
+    options = parse(endingPosition="2026-01-15T12:00:00Z")
+    with pytest.raises(InvalidOption, match="endingPosition is for batches"):
+        StreamReader(options, standard_schema())
+    StreamReader(parse(endingPosition="LATEST"), standard_schema())

@@ -62,6 +62,58 @@ def test_merge_delta_needs_the_columns_that_it_goes_by(spark, tmp_path):
     assert DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().num_rows == 1, "batch 3 is in the log already"
 
 
+def changes(spark, columns: str, *rows):
+    return spark.createDataFrame(
+        [("INSERT", str(at), *row) for at, row in enumerate(rows)], f"event_name string, order_key string, {columns}"
+    )
+
+
+def test_merge_delta_adds_the_columns_that_a_new_schema_brings(spark, tmp_path):
+    path = str(tmp_path / "delta")
+    merge = merge_delta(path, ["id"], app_id="a")
+    merge(changes(spark, "id string, n int", ("ann", 1), ("bob", 1)), 0)
+    merge(changes(spark, "id string, n int, m int", ("ann", 2, 5), ("eve", 3, 6)), 1)
+    rows = {row["id"]: (row["n"], row["m"]) for row in DeltaTable(path).to_pyarrow_table().to_pylist()}
+    assert rows == {"ann": (2, 5), "bob": (1, None), "eve": (3, 6)}
+
+
+@pytest.mark.parametrize(
+    "before, after, told",
+    [
+        ("decimal(10,1)", "decimal(38,2)", "is decimal(10,1) in the table, and decimal(38,2) in the batch"),
+        ("int", "decimal(38,2)", "is integer in the table, and decimal(38,2) in the batch"),
+        ("int", "bigint", "is integer in the table, and long in the batch"),
+        ("string", "int", "is string in the table, and integer in the batch"),
+    ],
+)
+def test_merge_delta_rounds_and_converts_nothing(spark, tmp_path, before, after, told):
+    path = str(tmp_path / "delta")
+    merge = merge_delta(path, ["id"], app_id="a")
+    frame = changes(spark, "id string, text string", ("ann", "1"))
+    merge(frame.selectExpr("event_name", "order_key", "id", f"cast(text as {before}) n"), 0)
+    other = frame.selectExpr("event_name", "order_key", "id", f"cast('2' as {after}) n")
+    with pytest.raises(InvalidOption) as raised:
+        merge(other, 1)
+    assert f"column n {told}" in str(raised.value)
+    assert DeltaTable(path).transaction_version("a") == 0
+
+
+def test_merge_delta_takes_what_a_wider_column_holds(spark, tmp_path):
+    path = str(tmp_path / "delta")
+    merge = merge_delta(path, ["id"], app_id="a")
+    merge(changes(spark, "id string, n bigint, d decimal(38,2)", ("ann", 1, Decimal("1.25"))), 0)
+    merge(changes(spark, "id string, n int, d decimal(10,1)", ("ann", 7, Decimal("2.5"))), 1)
+    [row] = DeltaTable(path).to_pyarrow_table().to_pylist()
+    assert (row["n"], row["d"]) == (7, Decimal("2.50"))
+
+
+def test_merge_delta_refuses_rows_that_nothing_tells_apart(spark, tmp_path):
+    """An attribute with another name is null in each row: all would be one."""
+    merge = merge_delta(str(tmp_path / "delta"), ["ID", "n"], app_id="a")
+    with pytest.raises(InvalidOption, match="by=: column ID is null in 1 of 1 rows"):
+        merge(changes(spark, "ID string, n int", (None, 1), (None, 1)), 0)
+
+
 def test_a_parquet_sink_has_each_row_once(queries, sim, tmp_path):
     sim.shape("S0 => {S1, S2}")
     write(sim, "S0", "S1", "S2", rounds=3, every=0)
@@ -93,6 +145,30 @@ def test_feed_saves_the_token_after_each_write(spark, sim, tmp_path):
         feed(stream, spark, fails_at_second, token_file, size=3)
     with Stream(source, json.loads(token_file.read_text()), clock=clock) as stream:
         assert feed(stream, spark, frames.append, token_file, size=3) == 5
+    rows = [row for frame in frames for row in frame.orderBy("order_key").collect()]
+    assert [(row.shard_id, row.sequence_number) for row in rows] == identities(in_order(sim))
+
+
+def test_feed_goes_on_with_the_same_stream_after_a_write_that_failed(spark, sim, tmp_path):
+    """Nothing that was not written counts as read: the stream stands before it again."""
+    sim.shape("S0 => S1")
+    write(sim, "S0", "S1", rounds=4, every=0)
+    token_file = tmp_path / "token.json"
+    frames = []
+    fails = [OSError("disk full"), KeyboardInterrupt()]
+
+    def write_at_third_try(frame):
+        if len(frames) == 1 and fails:
+            raise fails.pop()
+        frames.append(frame)
+
+    source = DynamoDBStreams(sim.stream_arn, client=sim.client())
+    with Stream(source, clock=ManualClock(sim.clock.now() + 10)) as stream:
+        for kind in (KeyboardInterrupt, OSError):
+            with pytest.raises(kind):
+                feed(stream, spark, write_at_third_try, token_file, size=3)
+            assert stream.token == json.loads(token_file.read_text())
+        assert feed(stream, spark, write_at_third_try, token_file, size=3) == 5
     rows = [row for frame in frames for row in frame.orderBy("order_key").collect()]
     assert [(row.shard_id, row.sequence_number) for row in rows] == identities(in_order(sim))
 

@@ -97,6 +97,19 @@ def test_the_path_leads_to_the_attribute():
     assert raised.value.where == "x.a[0].b"
 
 
+@pytest.mark.parametrize(
+    "kind, typed, where",
+    [
+        (T.ArrayType(INT, containsNull=False), {"L": [{"N": "1"}, {"NULL": True}]}, "x[1]"),
+        (T.MapType(STRING, INT, valueContainsNull=False), {"M": {"a": {"NULL": True}}}, "x.a"),
+    ],
+)
+def test_null_does_not_fit_where_the_schema_has_none(kind, typed, where):
+    with pytest.raises(Misfit) as raised:
+        converter(kind, "x")(typed, "x")
+    assert (raised.value.where, raised.value.what) == (where, "it is null, and the column may not hold null there")
+
+
 def test_a_type_that_no_attribute_becomes_is_told_at_once():
     with pytest.raises(InvalidOption, match=r"column x\.a: no attribute becomes a date"):
         converter(T.StructType([T.StructField("a", T.DateType())]), "x")
