@@ -28,9 +28,11 @@ def merge_delta(
     """A function for `foreachBatch` that keeps a Delta table as the source table is: upserts, and deletes what was removed.
 
     The table has the DataFrame's columns, of each row's last change; `by` names those that tell rows apart. `event_name` and
-    `order_key` must be among them. With each merge the table's log notes the query's id and the batch (`app_id` instead of
-    the query's id, where another one is wanted), so that a batch that comes again changes nothing. Columns that the table
-    lacks are added; where one of its own does not hold what comes as it is, the merge raises.
+    `order_key` must be among them. With each merge the table's log notes the query's id and the batch, so that a batch that
+    comes again changes nothing. `app_id` goes before the query's id, and stands for it where there is none (outside of
+    `foreachBatch`, or on Spark Connect): there it must change with the checkpoint, since batches count from 0 anew in
+    another one. Columns that the table lacks are added; where one of its own does not hold what comes as it is, the merge
+    raises.
     """
     try:
         import deltalake  # noqa: F401 - only to see whether it is there, before a query runs
@@ -41,7 +43,7 @@ def merge_delta(
 
     def merge(batch: DataFrame, batch_id: int) -> None:
         check_columns(batch, [*by, "event_name", "order_key"], "merge_delta")
-        transaction = app_id or _query_id(batch)
+        transaction = _transaction(batch, app_id)
         options = None if storage_options is None else dict(storage_options)
         if _is_done(path, options, transaction, batch_id):
             return
@@ -53,15 +55,20 @@ def merge_delta(
     return merge
 
 
-def _query_id(batch: DataFrame) -> str:
-    """The id of the query in its checkpoint: the same after each restart."""
-    try:
-        found = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
-    except Exception:  # Spark Connect has no context
-        found = None
-    if not found:
+def _transaction(batch: DataFrame, app_id: str | None) -> str:
+    """What a batch's number counts in: the query by its id in the checkpoint, which is the same after each restart."""
+    names = [name for name in (app_id, _query_id(batch)) if name]
+    if not names:
         raise InvalidOption("merge_delta finds the query's id in foreachBatch alone; elsewhere name one: app_id='...'")
-    return str(found)
+    return " ".join(names)
+
+
+def _query_id(batch: DataFrame) -> str | None:
+    try:
+        found: str | None = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+    except Exception:  # Spark Connect has no context
+        return None
+    return found
 
 
 def _is_done(path: str, options: dict[str, str] | None, app_id: str, batch_id: int) -> bool:

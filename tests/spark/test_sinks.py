@@ -62,6 +62,20 @@ def test_merge_delta_needs_the_columns_that_it_goes_by(spark, tmp_path):
     assert DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().num_rows == 1, "batch 3 is in the log already"
 
 
+def test_merge_delta_with_a_name_of_its_own_takes_a_new_checkpoints_batches(spark, tmp_path):
+    """They count from 0 again; taken for those of the old checkpoint, they would be lost without a word."""
+    path = str(tmp_path / "delta")
+    merge = merge_delta(path, ["id"], app_id="users")
+    try:
+        for n, query in enumerate(("old", "new")):
+            spark.sparkContext.setLocalProperty("sql.streaming.queryId", query)
+            merge(changes(spark, "id string, n int", ("ann", n)), 0)
+            merge(changes(spark, "id string, n int", ("ann", 7)), 0)
+            assert rows_of(path) == {"ann": n}
+    finally:
+        spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
+
+
 def changes(spark, columns: str, *rows):
     return spark.createDataFrame(
         [("INSERT", str(at), *row) for at, row in enumerate(rows)], f"event_name string, order_key string, {columns}"
