@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -25,9 +25,11 @@ class RawChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class RawEnvelope(Envelope, frozen=True, gc=False):
-    """`Envelope`, decoded from bytes."""
+    """`Envelope`, decoded from bytes. The words that the service is known to use are not made anew for each record."""
 
     dynamodb: RawChange  # type: ignore[assignment]  # the same members
+    eventName: Literal["INSERT", "MODIFY", "REMOVE"] | None = None
+    eventVersion: Literal["1.0", "1.1"] | None = None
 
 
 class RawPage(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +39,29 @@ class RawPage(msgspec.Struct, frozen=True, gc=False):
     NextShardIterator: str | None = None
 
 
-decode_page = msgspec.json.Decoder(RawPage).decode
+class OtherEnvelope(Envelope, frozen=True, gc=False):
+    """The same, whatever words it uses."""
+
+    dynamodb: RawChange  # type: ignore[assignment]  # the same members
+
+
+class OtherPage(msgspec.Struct, frozen=True, gc=False):
+    """GetRecords' answer, where some record has words of its own."""
+
+    Records: list[OtherEnvelope] = []
+    NextShardIterator: str | None = None
+
+
+_decode_known = msgspec.json.Decoder(RawPage).decode
+_decode_other = msgspec.json.Decoder(OtherPage).decode
+
+
+def decode_page(body: bytes) -> RawPage | OtherPage:
+    """The page in an answer's body."""
+    try:
+        return _decode_known(body)
+    except msgspec.ValidationError:
+        return _decode_other(body)
 
 
 def parsed_envelope(row: Mapping[str, Any]) -> Envelope:

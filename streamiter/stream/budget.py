@@ -13,11 +13,14 @@ class Budget:
     def __init__(self, prefetch_bytes: int) -> None:
         self._prefetch_bytes = prefetch_bytes
         self._record_bytes = GUESSED_RECORD_BYTES
+        self._is_guessed = True
 
     def learn(self, page: Page) -> None:
         """A page came."""
         if page.records:
-            self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) / 8
+            weight = 1.0 if self._is_guessed else 1 / 8
+            self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) * weight
+            self._is_guessed = False
 
     def share_bytes(self, lanes: int) -> float:
         """How many bytes each of so many lanes may hold, so that all together stay within the budget."""
