@@ -71,6 +71,7 @@ class KinesisStreams:
         self._by: dict[str, str] = {"StreamARN": name_or_arn} if arn else {"StreamName": name_or_arn}
         self._given = name_or_arn
         self._stream = arn["name"] if arn else name_or_arn
+        self._region = arn["region"] if arn else None
         self._read = read_changes if records == "dynamodb" else read_payloads
         self.record_type: type[Record] = KinesisChange if records == "dynamodb" else KinesisRecord
         self._record_bytes = CHANGE_BYTES if records == "dynamodb" else RECORD_BYTES
@@ -84,7 +85,7 @@ class KinesisStreams:
             client=client,
             session=session,
             endpoint_url=endpoint_url,
-            region=region or (arn["region"] if arn and client is None else None),
+            region=region or (self._region if client is None else None),
         )
         self._lock = threading.Lock()
         self._name: str | None = None
@@ -249,6 +250,9 @@ class KinesisStreams:
 
     def _near(self) -> str:
         """The names that the wrong one may have meant, where the caller may list streams."""
+        asked, called = self._region, getattr(getattr(self._clients.reading, "meta", None), "region_name", None)
+        if asked and called and asked != called:
+            return f"; the client calls {called}, the ARN is of {asked}"
         try:
             with our_words("kinesis:ListStreams", "the account"):
                 names = self._clients.reading.list_streams().get("StreamNames") or []

@@ -17,6 +17,9 @@ def parse_name(name: str) -> re.Match[str] | None:
     if name.startswith("arn:"):
         arn = _ARN.fullmatch(name)
         if arn is None:
+            stream, _, consumer = name.partition("/consumer/")
+            if consumer and _ARN.fullmatch(stream):
+                raise InvalidStream(f"{name!r} is the ARN of a consumer; what is read is its stream: {stream!r}")
             raise InvalidStream(
                 f"{name!r} is not the ARN of a Kinesis stream (arn:aws:kinesis:REGION:ACCOUNT:stream/NAME)"
             )
