@@ -22,21 +22,6 @@ TOKEN_LIFE_US = 300_000_000
 
 _encode = msgspec.json.Encoder().encode
 
-# What the faults that all services share are called here.
-_OWN_WORDS = {
-    "ThrottlingException": "ProvisionedThroughputExceededException",
-    "InternalServerError": "InternalFailureException",
-    "TrimmedDataAccessException": "InvalidArgumentException",
-}
-
-
-def own_words(refusal: Refusal, operation: str) -> Refusal:
-    """A refusal by the name that Kinesis has for it: so it is noted, too."""
-    refusal.name = _OWN_WORDS.get(refusal.name, refusal.name)
-    if refusal.name == "ExpiredIteratorException" and operation == "ListShards":
-        refusal.name = "ExpiredNextTokenException"
-    return refusal
-
 
 class KinesisApi:
     """The operations, each by its name."""
