@@ -11,6 +11,7 @@ import time
 from typing import Protocol, runtime_checkable
 
 SECOND_US = 1_000_000
+FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # what a datetime can tell: years 1 to 9999
 
 
 @runtime_checkable

@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 
+from streamiter.clock import FIRST_US, LAST_US
 from streamiter.errors import InvalidToken
 from streamiter.position import After, AtNumber, AtTime, Horizon, Place, Position
 from streamiter.shard import Rank
 
 VERSION = 1
 DAY_US = 86_400_000_000
-FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # what a datetime can tell: years 1 to 9999
 LONGEST_NUMBER = 99  # order keys tell the length of a number in two digits
 
 

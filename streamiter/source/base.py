@@ -11,7 +11,7 @@ once. What the service answers in its own words it raises in ours:
     TimeUnsupported    shards cannot be opened at a time (it is asked for the horizon instead)
     AccessDenied, CredentialsMissing, InvalidStream    final; the message says what to do
 
-A source may say two things more: `record_type`, the class of its records, from which follow the columns of tables; and, with
+A source may say two things more: `record_type`, the class of its records, whose `columns` tables have; and, with
 `drops_duplicates`, how to `identify(record)`: what a record and its duplicates have in common.
 """
 

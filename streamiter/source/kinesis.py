@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from streamiter.clock import SECOND_US
@@ -16,20 +14,19 @@ from streamiter.errors import (
     StreamiterError,
     TransientError,
 )
-from streamiter.position import After, AtNumber, AtTime, Position
+from streamiter.position import AtNumber, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.source.aws import names_near, our_words, part, service_time_us
 from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
+from streamiter.source.kinesis_options import check_choice, parse_name, pause_us
 from streamiter.source.kinesis_page import RawPage, decode_page, parsed_page, read_changes, read_payloads
-from streamiter.source.kinesis_place import HOUR_US, LEAST_RETENTION_US, MOST_EMPTIES, KinesisPlace
+from streamiter.source.kinesis_place import HOUR_US, LEAST_RETENTION_US, MOST_EMPTIES, KinesisPlace, iterator_type
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 from streamiter.source.kinesis_words import kinesis_words
 from streamiter.source.wire import own_call
 
-_ARN = re.compile(r"arn:[\w-]+:kinesis:(?P<region>[\w-]*):[\w-]*:stream/(?P<name>[A-Za-z0-9_.-]{1,128})")
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 LOOK_AGAIN_US = 60 * SECOND_US  # how old what is known of the retention may become
 RECORD_BYTES = 550  # what a waiting record takes in memory beyond its payload, ...
 CHANGE_BYTES = 950  # ... and a change
@@ -63,23 +60,24 @@ class KinesisStreams:
     ) -> None:
         if not isinstance(name_or_arn, str):
             raise InvalidOption(f"a stream is named by a str (name or ARN), not by a {type(name_or_arn).__name__}")
-        _check_choice("records", records, ("payload", "dynamodb"))
-        _check_choice("duplicates", duplicates, ("keep", "drop"))
+        check_choice("records", records, ("payload", "dynamodb"))
+        check_choice("duplicates", duplicates, ("keep", "drop"))
         if duplicates == "drop" and records != "dynamodb":
             raise InvalidOption(
                 "duplicates='drop' knows records by DynamoDB's event ids: it goes with records='dynamodb'"
             )
-        arn = _parse_name(name_or_arn)
+        arn = parse_name(name_or_arn)
         # Cross-account reading needs the ARN, emulators need the name: each is called by what was given.
         self._by: dict[str, str] = {"StreamARN": name_or_arn} if arn else {"StreamName": name_or_arn}
         self._given = name_or_arn
         self._stream = arn["name"] if arn else name_or_arn
+        self._region = arn["region"] if arn else None
         self._read = read_changes if records == "dynamodb" else read_payloads
         self.record_type: type[Record] = KinesisChange if records == "dynamodb" else KinesisRecord
         self._record_bytes = CHANGE_BYTES if records == "dynamodb" else RECORD_BYTES
         self.drops_duplicates = duplicates == "drop"
-        self._read_us = _pause_us("reads_per_second", reads_per_second)
-        self._byte_us = _pause_us("bytes_per_second", bytes_per_second)
+        self._read_us = pause_us("reads_per_second", reads_per_second)
+        self._byte_us = pause_us("bytes_per_second", bytes_per_second)
         self._clients = Clients(
             self,
             "kinesis",
@@ -87,7 +85,7 @@ class KinesisStreams:
             client=client,
             session=session,
             endpoint_url=endpoint_url,
-            region=region or (arn["region"] if arn and client is None else None),
+            region=region or (self._region if client is None else None),
         )
         self._lock = threading.Lock()
         self._name: str | None = None
@@ -141,43 +139,51 @@ class KinesisStreams:
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
         with kinesis_words("kinesis:GetShardIterator", self._where(shard_id), position), own_call():
-            response = self._clients.reading.get_shard_iterator(
-                **self._by, ShardId=shard_id, **_iterator_type(position)
-            )
+            response = self._clients.reading.get_shard_iterator(**self._by, ShardId=shard_id, **iterator_type(position))
         return ShardIterator(shard_id, KinesisPlace.opened(part(response, "ShardIterator"), position))
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page:
-        """One GetRecords call; two more where it may have fallen behind what is held."""
+        """One GetRecords call. A page that may lie behind what is held comes with the next one, which asks whether it does."""
         shard_id = iterator.shard_id
         place: KinesisPlace = iterator.value
-        page, service_us = self._get_records(
-            shard_id, place, limit + place.was_read
-        )  # the one that was read comes again
-        is_checked = self._check_held(shard_id, place, page, service_us)
+        if place.doubted is not None:
+            assert place.last is not None
+            if not self._holds(shard_id, place.last):
+                raise self._trimmed(shard_id, place.last)
+            return self._page(shard_id, place, *place.doubted, self._read_us)
+        # The one that was read comes again.
+        page, service_us = self._get_records(shard_id, place, limit + place.was_read)
+        rest_us = max(self._read_us, round(sum(len(row.Data) for row in page.Records) * self._byte_us))
+        if self._is_doubtful(shard_id, place, page, service_us):
+            doubting = ShardIterator(shard_id, place._replace(doubted=(page, service_us)))
+            return Page([], doubting, service_us, caught_up=False, rest_us=rest_us)
+        return self._page(shard_id, place, page, service_us, rest_us)
+
+    def close(self) -> None:
+        """Closes the clients that were made here; one that was passed in is its owner's."""
+        self._clients.close()
+
+    def _page(self, shard_id: str, place: KinesisPlace, page: RawPage, service_us: int | None, rest_us: int) -> Page:
+        """The page as the contract has it."""
         records = self._read(shard_id, page.Records)
         if place.was_read:
             del records[:1]  # of an aggregate, the others follow: how many of them were read, the cursor knows
         following = place.following(page, service_us)
-        size_bytes = sum(len(row.Data) for row in page.Records)
         behind = page.MillisBehindLatest
         return Page(
             records,
             None if following is None else ShardIterator(shard_id, following),
             service_us,
             None if behind is None else behind == 0 and not page.Records,
-            size_bytes + self._record_bytes * len(records),
+            sum(len(row.Data) for row in page.Records) + self._record_bytes * len(records),
             tuple(Shard(child.ShardId, child.ParentShards) for child in page.ChildShards or ()),
-            max(self._read_us * (1 + is_checked), round(size_bytes * self._byte_us)),
+            rest_us,
         )
-
-    def close(self) -> None:
-        """Closes the clients that were made here; one that was passed in is its owner's."""
-        self._clients.close()
 
     # -- what is held
 
-    def _check_held(self, shard_id: str, place: KinesisPlace, page: RawPage, service_us: int | None) -> bool:
-        """Raises where the page begins behind records that were never given. Gives whether that took another read."""
+    def _is_doubtful(self, shard_id: str, place: KinesisPlace, page: RawPage, service_us: int | None) -> bool:
+        """Whether records before the page may be gone that were never given; raises where they are."""
         if place.awaited is not None:
             if place.is_missed(page, self._retention_us):
                 raise self._trimmed(shard_id, place.awaited)
@@ -188,9 +194,10 @@ class KinesisStreams:
         self._look_again(service_us, SECOND_US)  # it may have been decreased of late
         if service_us + SECOND_US - since_us <= self._retention_us:
             return False
-        # What came before the page may be gone; if its last record is still there, now, nothing behind it went before.
-        if place.last is None or not self._holds(shard_id, place.last):
-            raise self._trimmed(shard_id, place.last)
+        if place.last is None:
+            raise self._trimmed(shard_id, None)
+        # What came before the page may be gone; if its last record is still there afterwards, nothing behind it went before.
+        # That is another read of the shard, and a large page has used up its rate for some seconds.
         return True
 
     def _holds(self, shard_id: str, number: str) -> bool:
@@ -243,6 +250,9 @@ class KinesisStreams:
 
     def _near(self) -> str:
         """The names that the wrong one may have meant, where the caller may list streams."""
+        asked, called = self._region, getattr(getattr(self._clients.reading, "meta", None), "region_name", None)
+        if asked and called and asked != called:
+            return f"; the client calls {called}, the ARN is of {asked}"
         try:
             with our_words("kinesis:ListStreams", "the account"):
                 names = self._clients.reading.list_streams().get("StreamNames") or []
@@ -251,47 +261,9 @@ class KinesisStreams:
         return names_near(self._stream, names, "stream")
 
 
-def _parse_name(name: str) -> re.Match[str] | None:
-    if name.startswith("arn:"):
-        arn = _ARN.fullmatch(name)
-        if arn is None:
-            raise InvalidStream(
-                f"{name!r} is not the ARN of a Kinesis stream (arn:aws:kinesis:REGION:ACCOUNT:stream/NAME)"
-            )
-        return arn
-    if not _NAME.fullmatch(name):
-        raise InvalidStream(f"{name!r} is not a stream's name: letters, digits, '_', '-' and '.', at most 128 of them")
-    return None
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InvalidOption(f"{name}= takes {' or '.join(map(repr, choices))}, not {value!r}")
-
-
-def _pause_us(name: str, rate: float | None) -> Any:
-    """Microseconds for one of what the rate counts."""
-    if rate is None:
-        return 0
-    if not isinstance(rate, int | float) or isinstance(rate, bool) or not rate > 0:
-        raise InvalidOption(f"{name}= takes a number above 0, or None, not {rate!r}")
-    return SECOND_US / rate
-
-
 def _shard(row: Mapping[str, Any]) -> Shard:
     parents = (row.get("ParentShardId"), row.get("AdjacentParentShardId"))
     numbers = row.get("SequenceNumberRange") or {}
     return Shard(
         row["ShardId"], tuple(parent for parent in parents if parent), bool(numbers.get("EndingSequenceNumber"))
     )
-
-
-def _iterator_type(position: Position) -> dict[str, Any]:
-    if isinstance(position, After):
-        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": position.place.text}
-    if isinstance(position, AtNumber):
-        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": position.text}
-    if isinstance(position, AtTime):
-        moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
-        return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
-    return {"ShardIteratorType": "TRIM_HORIZON"}

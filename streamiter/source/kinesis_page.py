@@ -8,14 +8,15 @@ from typing import Any
 
 import msgspec
 
+from streamiter.clock import LAST_US, SECOND_US
 from streamiter.record import Change, Envelope, Record
 from streamiter.source.dynamodb_page import NOTHING
 from streamiter.source.kinesis_aggregate import MAGIC, take_apart
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
-_MICROSECONDS_FROM = (
-    10**14
-)  # a time since 1970 that is greater counts microseconds: milliseconds would be past the year 5000
+# A time since 1970 that is greater counts microseconds: milliseconds would be past the year 5000.
+_MICROSECONDS_FROM = 10**14
+_CLOCKS_DIFFER_US = 60 * SECOND_US  # how far DynamoDB's clock may be ahead of that of Kinesis, far above what is seen
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -142,11 +143,10 @@ def _change(shard_id: str, row: Row) -> Record:
     raw = event.dynamodb
     change = Change(row.SequenceNumber, None, raw.Keys, raw.NewImage, raw.OldImage, raw.SizeBytes)
     envelope = Envelope(change, event.eventID, event.eventName, event.eventVersion, event.userIdentity)
-    created_us = _created_us(raw) if raw.ApproximateCreationDateTime is not None else row.arrived_us
     return KinesisChange(
         shard_id,
         row.SequenceNumber,
-        created_us,
+        _created_us(raw, row.arrived_us),
         _envelope=envelope,
         table_name=event.tableName,
         partition_key=row.PartitionKey,
@@ -154,9 +154,14 @@ def _change(shard_id: str, row: Row) -> Record:
     )
 
 
-def _created_us(change: _RawChange) -> int:
-    created = change.ApproximateCreationDateTime or 0
+def _created_us(change: _RawChange, arrived_us: int | None) -> int | None:
+    """When the change was made; when it arrived, where it says nothing, or what cannot be."""
+    created = change.ApproximateCreationDateTime
+    if created is None:
+        return arrived_us
     precision = change.ApproximateCreationDateTimePrecision
-    if precision == "MICROSECOND" or (precision is None and created >= _MICROSECONDS_FROM):
-        return int(created)
-    return int(created * 1000)
+    if precision != "MICROSECOND" and (precision is not None or created < _MICROSECONDS_FROM):
+        created *= 1000
+    # Whoever may write to the stream can write any time: one far ahead would hold back all records of all shards.
+    most_us = LAST_US if arrived_us is None else arrived_us + _CLOCKS_DIFFER_US
+    return int(created) if 0 <= created < most_us else arrived_us

@@ -8,7 +8,8 @@ only if the record before it is still held after it came (docs/decisions, 10).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from streamiter.clock import SECOND_US
 from streamiter.position import After, AtNumber, AtTime, Position
@@ -29,6 +30,7 @@ class KinesisPlace(NamedTuple):
     start_us: int | None = None  # what arrived before was not asked for
     whole_us: int | None = None  # all that arrived up to this moment was given, ...
     last: str | None = None  # ... and the last of it was this record
+    doubted: tuple[RawPage, int | None] | None = None  # the page that follows, and its time, if `last` is held still
 
     @classmethod
     def opened(cls, text: str, position: Position) -> KinesisPlace:
@@ -51,6 +53,7 @@ class KinesisPlace(NamedTuple):
             text=page.NextShardIterator,
             empties=self.empties + 1,
             whole_us=service_us if is_tip else self.whole_us,
+            doubted=None,
         )
 
     def since_us(self, service_us: int, retention_us: int) -> int | None:
@@ -69,3 +72,15 @@ class KinesisPlace(NamedTuple):
         if page.NextShardIterator is None or (not behind and self.empties + 1 >= MOST_EMPTIES):
             return True
         return behind is not None and behind * 1000 >= retention_us
+
+
+def iterator_type(position: Position) -> dict[str, Any]:
+    """How GetShardIterator is asked for a place."""
+    if isinstance(position, After):
+        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": position.place.text}
+    if isinstance(position, AtNumber):
+        return {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": position.text}
+    if isinstance(position, AtTime):
+        moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
+        return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
+    return {"ShardIteratorType": "TRIM_HORIZON"}

@@ -54,7 +54,7 @@ def columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
         return _changes(ChangeRecord)
     if issubclass(record_type, KinesisRecord):
         return [*_COMMON, *_PAYLOAD]
-    return list(_COMMON)
+    return [*_COMMON, *((name, kind, _of(record_type, name)) for name, kind in record_type.columns.items())]
 
 
 def _of(kind: type[Record], path: str) -> Values:

@@ -50,7 +50,7 @@ class Knobs:
     roll_after: float | None = 4 * 3600.0  # seconds after which an open shard closes and one child follows; None: never
     split_rate: float | None = None  # records a second beyond which a shard splits; None: never
     ttl_delay: float = 0.0  # seconds between the end of an item's time to live and its deletion
-    enabling: float = 0.0  # seconds that a stream is ENABLING
+    enabling: float = 0.0  # seconds that a stream is ENABLING; one of Kinesis is CREATING, or UPDATING
     disabling: float = 0.0  # seconds that a stream is DISABLING
 
     # Creation times

@@ -135,6 +135,10 @@ class SimulatedShard:
             raise LookupError(f"shard {self.name!r} does not hold {record!r}")
         return place
 
+    def had(self, number: int) -> bool:
+        """Whether a record with this number was ever put into it."""
+        return number in self._places
+
     # -- where reading starts
 
     def place_at(self, number: int) -> int | None:

@@ -59,6 +59,13 @@ def test_the_pages_show_the_results_that_are_kept(name):
     assert figures.fill(text, load(PLACE, CASES)) == text, "./dev bench fills the figures in"
 
 
+def test_the_table_shows_each_case_that_has_a_target():
+    [asked] = re.findall(r"<!--= table (.*?) -->", (ROOT / "docs/performance.md").read_text("utf-8"))
+    kept = load(PLACE, CASES)
+    aimed = {name for name, report in kept.items() if any(row.target is not None for row in report.result.rows)}
+    assert aimed <= set(asked.split())
+
+
 def test_the_picture_was_drawn_from_the_results_that_are_kept():
     with Image.open(PLACE / "performance.png") as drawn:
         assert drawn.info["Description"] == picture.digest(load(PLACE, CASES)), "./dev bench --draw draws it anew"

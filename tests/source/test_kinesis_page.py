@@ -228,10 +228,13 @@ def test_a_change_comes_in_dynamodbs_shape():
         (1_750_000_000_123, "MILLISECOND", 1_750_000_000_123_000),
         (1_750_000_000_123_456, None, 1_750_000_000_123_456),
         (1_750_000_000_123, None, 1_750_000_000_123_000),
+        (1_750_000_001_600_000, "MICROSECOND", 1_750_000_001_600_000),  # clocks differ a little
         (None, None, 1_750_000_001_500_000),  # nothing better than when it arrived
+        *((never, None, 1_750_000_001_500_000) for never in (1_750_000_100_000, 10**30, 1.7e308, -1)),  # it cannot be
+        (1_750_000_000_123_456, "MILLISECOND", 1_750_000_001_500_000),
     ],
 )
-def test_creation_times_are_told_in_two_precisions(created: int | None, precision: str | None, us: int):
+def test_creation_times_are_told_in_two_precisions(created: float | None, precision: str | None, us: int):
     assert change_of(event(created, precision)).created_us == us
 
 

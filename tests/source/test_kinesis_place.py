@@ -88,3 +88,10 @@ def test_behind_the_end_there_is_nothing():
 )
 def test_from_when_on_records_have_to_be_held(place: KinesisPlace, since_us: int | None):
     assert place.since_us(NOW, DAY_US) == since_us
+
+
+def test_a_page_that_was_in_doubt_is_given_once():
+    doubted = (page(), NOW)
+    assert KinesisPlace("i", whole_us=1, last="17", doubted=doubted).following(*doubted) == KinesisPlace(
+        "next", whole_us=NOW, last="17", empties=1
+    )

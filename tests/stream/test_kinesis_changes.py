@@ -62,6 +62,18 @@ def test_a_shard_keeps_its_own_order_whatever_the_times_say(sim: Simulator, chan
     assert records[0].created_us > records[1].created_us
 
 
+def test_a_time_that_cannot_be_holds_nobody_back(sim: Simulator, changes: KinesisHandle):
+    """Whoever may write to the stream can write any time: the time of arrival counts instead."""
+    for made in (1e18, 1.7e302, -1e9):
+        put(sim, changes, "S0", "forged", at=made)
+        put(sim, changes, "S1", "true")
+        sim.clock.advance(1)
+    with opened(sim) as stream:
+        assert sorted(keys(drain(stream, sim.clock))) == ["forged"] * 3 + ["true"] * 3
+        token = stream.token
+    assert drain(opened(sim, token), sim.clock) == []
+
+
 def test_its_shape_is_that_of_dynamodb_streams(sim: Simulator, changes: KinesisHandle):
     put(sim, changes, "S0", "a", event="MODIFY", old={"id": "a"}, table="people")
     [record] = drain(opened(sim), sim.clock)

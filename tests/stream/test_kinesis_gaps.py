@@ -223,6 +223,20 @@ def test_a_token_of_another_shards_number_is_refused(sim: Simulator, orders: Kin
         opened(sim, token)
 
 
+def test_a_large_page_in_doubt_is_asked_about_when_the_shard_may_be_read_again(sim: Simulator, orders: KinesisHandle):
+    """Ten megabytes in a page use up the rate of five seconds: whether they follow what was read is asked after those."""
+    sim.knobs(records_rate=5, bytes_rate=2_000_000, page_size=10_000, page_bytes=14_000_000)
+    for _ in range(30):
+        orders.put("S0", b"x" * 1_000_000)
+    sim.clock.advance(hours=23, minutes=59, seconds=57)
+    with opened(sim, prefetch_bytes=2**30) as stream:
+        orders.retention_hours = 30  # what is really held, ...
+        stream._driver._source._look = lambda: None  # ... and the description says a day still
+        assert len(drain(stream, sim.clock, quiet=20)) == 30
+        assert stream.stats.gaps == stream.stats.throttles == 0
+    assert sim.calls.total("GetShardIterator", shard="S0") > 1
+
+
 def test_what_is_held_longer_than_promised_is_read_without_a_word(sim: Simulator, orders: KinesisHandle):
     """Trimming lags: each page may lie behind the retention, but the record before it is still there."""
     write(sim, orders, "S0", rounds=8, every=10)

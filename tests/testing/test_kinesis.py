@@ -65,6 +65,39 @@ def test_a_stream_by_its_clients_calls(sim: Simulator, client: Any):
         sim.kinesis("orders")
 
 
+def test_a_stream_is_creating_and_then_updating_for_a_while(sim: Simulator, client: Any):
+    sim.knobs.enabling = 5
+    client.create_stream(StreamName="orders", ShardCount=2)
+    told = client.describe_stream(StreamName="orders")["StreamDescription"]
+    assert (told["StreamStatus"], told["Shards"]) == ("CREATING", [])
+    shard = "shardId-000000000000"
+    for call, options in [
+        (client.put_record, {"PartitionKey": "a", "Data": b"x"}),
+        (client.get_shard_iterator, {"ShardId": shard, "ShardIteratorType": "LATEST"}),
+    ]:
+        with refused("ResourceNotFoundException"):
+            call(StreamName="orders", **options)
+    changes = [
+        (client.split_shard, {"ShardToSplit": shard, "NewStartingHashKey": "10"}),
+        (client.merge_shards, {"ShardToMerge": shard, "AdjacentShardToMerge": "shardId-000000000001"}),
+        (client.update_shard_count, {"TargetShardCount": 4, "ScalingType": "UNIFORM_SCALING"}),
+        (client.increase_stream_retention_period, {"RetentionPeriodHours": 48}),
+    ]
+    for call, options in [*changes, (client.list_shards, {})]:
+        with refused("ResourceInUseException", "CREATING"):
+            call(StreamName="orders", **options)
+    sim.clock.advance(5)
+    split, rest = changes[0], changes[1:]
+    split[0](StreamName="orders", **split[1])
+    for call, options in rest:
+        with refused("ResourceInUseException", "UPDATING"):
+            call(StreamName="orders", **options)
+    client.put_record(StreamName="orders", PartitionKey="a", Data=b"x")
+    assert len(client.list_shards(StreamName="orders")["Shards"]) == 4
+    sim.clock.advance(5)
+    assert client.describe_stream(StreamName="orders")["StreamDescription"]["StreamStatus"] == "ACTIVE"
+
+
 def test_names_of_streams_come_by_pages(sim: Simulator, client: Any):
     for number in range(5):
         sim.create_stream(f"s{number}")
@@ -208,6 +241,16 @@ def test_a_call_names_its_stream(client: Any):
         client.describe_stream_summary()
 
 
+def test_what_breaks_the_services_model_is_a_validation_exception(sim: Simulator, orders: KinesisHandle):
+    body = json.dumps({"StreamName": "orders", "Limit": 0}).encode()
+    request = urllib.request.Request(sim.endpoint_url, body, {"X-Amz-Target": "Kinesis_20131202.DescribeStream"})
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request)
+    told = json.loads(caught.value.read())
+    assert told["__type"] == "ValidationException"
+    assert told["message"].startswith("1 validation error detected: Value '0' at 'limit' failed to satisfy constraint")
+
+
 def test_refusals_have_no_namespace(sim: Simulator):
     headers = {"X-Amz-Target": "Kinesis_20131202.DescribeStreamSummary"}
     request = urllib.request.Request(sim.endpoint_url, b'{"StreamName": "nobody"}', headers)
@@ -332,6 +375,10 @@ def test_places_to_start_at(sim: Simulator, client: Any, orders: KinesisHandle):
         read(client, shard, "AT_SEQUENCE_NUMBER")
     with refused("ResourceNotFoundException", "Shard shardId-000000000099 in stream orders"):
         read(client, "shardId-000000000099")
+    with refused(
+        "InvalidArgumentException", "It encodes shardId-000000000000, while it was used .* shardId-000000000001"
+    ):
+        read(client, orders.shard_id("S1"), "AT_SEQUENCE_NUMBER", StartingSequenceNumber=number)
     with refused("InvalidArgumentException", "Invalid ShardIterator"):
         client.get_records(ShardIterator="nonsense")
 

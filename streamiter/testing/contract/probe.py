@@ -52,13 +52,17 @@ def read(rig: Rig, name: str, position: Position) -> tuple[list[str], bool]:
 
 def at_records(rig: Rig, name: str) -> ShardIterator:
     """An iterator whose page has records: runs of empty ones come before it."""
-    iterator = rig.source.open_iterator(rig.shard_id(name), Horizon())
+    return past_empties(rig, rig.source.open_iterator(rig.shard_id(name), Horizon()))
+
+
+def past_empties(rig: Rig, iterator: ShardIterator) -> ShardIterator:
+    """The iterator, from this one on, whose page has records, or ends the shard."""
     for _ in range(EMPTIES):
         page = rig.source.fetch(iterator, 100)
         if page.records or page.next is None:
             return iterator
         iterator = page.next
-    raise AssertionError(f"{name} gives no records")
+    raise AssertionError(f"{iterator.shard_id} gives no records")
 
 
 def write(rig: Rig, name: str, keys: str | list[str]) -> None:

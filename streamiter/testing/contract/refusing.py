@@ -17,6 +17,7 @@ from streamiter.testing.contract.probe import (
     at_records,
     equal,
     expect,
+    past_empties,
     raises,
     read,
     records_of,
@@ -56,7 +57,7 @@ def says_that_trimming_overtook_it(rig: Rig) -> None:
     assert following is not None
     rig.advance(rig.source.iterator_us * 2 / 5 / SECOND_US)
     write(rig, "S0", "d")
-    raises((PositionTrimmed, IteratorExpired), lambda: rig.source.fetch(following, 10))
+    raises((PositionTrimmed, IteratorExpired), lambda: past_empties(rig, following))
     raises(PositionTrimmed, lambda: read(rig, "S0", After(Place(first.number, 0))))
 
 

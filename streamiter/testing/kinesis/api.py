@@ -11,7 +11,7 @@ from streamiter.clock import microseconds
 from streamiter.testing.kinesis.asked import check_names_stream, payload_of, wrong
 from streamiter.testing.kinesis.filters import filtered
 from streamiter.testing.kinesis.iterators import KinesisIterator, ListToken
-from streamiter.testing.kinesis.service import KinesisPage, KinesisService, hash_keys, seconds
+from streamiter.testing.kinesis.service import KinesisPage, KinesisService, check_status, hash_keys, seconds
 from streamiter.testing.kinesis.truth import HOUR_US, WHOLE, KinesisShard, KinesisTruth, PutRecord
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.refusal import Refusal
@@ -21,22 +21,6 @@ MAX_SHARDS = 1000
 TOKEN_LIFE_US = 300_000_000
 
 _encode = msgspec.json.Encoder().encode
-
-# What the faults that all services share are called here.
-_OWN_WORDS = {
-    "ThrottlingException": "ProvisionedThroughputExceededException",
-    "InternalServerError": "InternalFailureException",
-    "TrimmedDataAccessException": "InvalidArgumentException",
-    "ValidationException": "InvalidArgumentException",
-}
-
-
-def own_words(refusal: Refusal, operation: str) -> Refusal:
-    """A refusal by the name that Kinesis has for it: so it is noted, too."""
-    refusal.name = _OWN_WORDS.get(refusal.name, refusal.name)
-    if refusal.name == "ExpiredIteratorException" and operation == "ListShards":
-        refusal.name = "ExpiredNextTokenException"
-    return refusal
 
 
 class KinesisApi:
@@ -108,6 +92,8 @@ class KinesisApi:
     def _describe_stream(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         stream = self._stream(asked, now_us)
         after = asked.get("ExclusiveStartShardId")
+        if stream.status(now_us) == "CREATING":
+            return {"StreamDescription": self._told(stream, now_us) | {"Shards": [], "HasMoreShards": False}}
         shards, following = self._rows(stream, list(stream.shards.values()), after, asked.get("Limit") or 100, now_us)
         told = self._told(stream, now_us) | {"Shards": shards, "HasMoreShards": following is not None}
         return {"StreamDescription": told}
@@ -139,7 +125,7 @@ class KinesisApi:
         return told | ({"NextToken": page[-1]} if told["HasMoreStreams"] else {})
 
     def _retain(self, asked: dict[str, Any], now_us: int, *, longer: bool) -> None:
-        self.service.retain(self._stream(asked, now_us), asked["RetentionPeriodHours"], longer=longer)
+        self.service.retain(self._active(asked, now_us), asked["RetentionPeriodHours"], longer=longer)
 
     # -- shards
 
@@ -154,7 +140,8 @@ class KinesisApi:
                 raise Refusal("ExpiredNextTokenException", "The NextToken has expired.")
             asked, after = {"StreamName": token.stream, "ShardFilter": token.filter}, token.after
         check_names_stream(asked)
-        stream = self.service.active(asked.get("StreamName"), asked.get("StreamARN"), now_us)
+        stream = self.service.stream(asked.get("StreamName"), asked.get("StreamARN"), now_us)
+        check_status(stream, ("ACTIVE", "UPDATING"), now_us)
         shard_filter = asked.get("ShardFilter")
         shards = filtered(stream, shard_filter, now_us)
         rows, following = self._rows(stream, shards, after, asked.get("MaxResults") or MAX_SHARDS, now_us)
@@ -181,13 +168,15 @@ class KinesisApi:
         return rows, page.last_id
 
     def _split_shard(self, asked: dict[str, Any], now_us: int) -> None:
-        stream = self._stream(asked, now_us)
+        stream = self._active(asked, now_us)
         stream.split(self._open(stream, asked["ShardToSplit"]), int(asked["NewStartingHashKey"]), now_us)
+        self.service.resharded(stream, now_us)
 
     def _merge_shards(self, asked: dict[str, Any], now_us: int) -> None:
-        stream = self._stream(asked, now_us)
+        stream = self._active(asked, now_us)
         pair = self._open(stream, asked["ShardToMerge"]), self._open(stream, asked["AdjacentShardToMerge"])
         stream.merge(*pair, now_us)
+        self.service.resharded(stream, now_us)
 
     def _open(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
         shard = self.service.shard(stream, shard_id)
@@ -196,23 +185,24 @@ class KinesisApi:
         return shard
 
     def _update_shard_count(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
-        stream = self._stream(asked, now_us)
+        stream = self._active(asked, now_us)
         before, target = len(stream.open_shards()), asked["TargetShardCount"]
         if not before / 2 <= target <= before * 2:
             told = f"UpdateShardCount cannot go from {before} to {target}: at most twice, at least half as many"
             raise Refusal("InvalidArgumentException", told)
         stream.reshard(target, now_us)
+        self.service.resharded(stream, now_us)
         return {"StreamName": stream.name, "CurrentShardCount": before, "TargetShardCount": target}
 
     # -- records
 
     def _put_record(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
-        stream = self._stream(asked, now_us)
+        stream = self._made(asked, now_us)
         record = self._put(stream, *self._placed(stream, asked), now_us)
         return {"ShardId": record.shard_id, "SequenceNumber": record.sequence_number, "EncryptionType": "NONE"}
 
     def _put_records(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
-        stream = self._stream(asked, now_us)
+        stream = self._made(asked, now_us)
         placed = [self._placed(stream, row) for row in asked["Records"]]  # all, before any of them is written
         written = [self._put(stream, *place, now_us) for place in placed]
         rows = [{"ShardId": record.shard_id, "SequenceNumber": record.sequence_number} for record in written]
@@ -235,7 +225,7 @@ class KinesisApi:
     def _get_shard_iterator(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         time = asked.get("Timestamp")
         iterator = self.service.get_shard_iterator(
-            self._stream(asked, now_us),
+            self._made(asked, now_us),
             asked["ShardId"],
             asked["ShardIteratorType"],
             asked.get("StartingSequenceNumber"),
@@ -247,3 +237,11 @@ class KinesisApi:
     def _stream(self, asked: dict[str, Any], now_us: int) -> KinesisTruth:
         check_names_stream(asked)
         return self.service.stream(asked.get("StreamName"), asked.get("StreamARN"), now_us)
+
+    def _made(self, asked: dict[str, Any], now_us: int) -> KinesisTruth:
+        check_names_stream(asked)
+        return self.service.made(asked.get("StreamName"), asked.get("StreamARN"), now_us)
+
+    def _active(self, asked: dict[str, Any], now_us: int) -> KinesisTruth:
+        check_names_stream(asked)
+        return self.service.active(asked.get("StreamName"), asked.get("StreamARN"), now_us)

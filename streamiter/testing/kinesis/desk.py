@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamiter.testing import protocol
-from streamiter.testing.kinesis.api import KinesisApi, own_words
+from streamiter.testing.kinesis.api import KinesisApi
 from streamiter.testing.kinesis.pages import write_page
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
@@ -13,6 +13,21 @@ from streamiter.testing.orders import Order
 from streamiter.testing.rates import Rates
 from streamiter.testing.refusal import Refusal, limit_exceeded, throttled, unknown_operation
 from streamiter.testing.shapes import check, pruned
+
+# What the faults that all services share are called here.
+_OWN_WORDS = {
+    "ThrottlingException": "ProvisionedThroughputExceededException",
+    "InternalServerError": "InternalFailureException",
+    "TrimmedDataAccessException": "InvalidArgumentException",
+}
+
+
+def _own_words(refusal: Refusal, operation: str) -> Refusal:
+    """A refusal by the name that Kinesis has for it: so it is noted, too."""
+    refusal.name = _OWN_WORDS.get(refusal.name, refusal.name)
+    if refusal.name == "ExpiredIteratorException" and operation == "ListShards":
+        refusal.name = "ExpiredNextTokenException"
+    return refusal
 
 
 class KinesisDesk:
@@ -58,7 +73,7 @@ class KinesisDesk:
         return order
 
     def write_refusal(self, refusal: Refusal) -> bytes:
-        refusal = own_words(refusal, self._operation)
+        refusal = _own_words(refusal, self._operation)
         return protocol.write_refusal(refusal, refusal.name)  # Kinesis puts no namespace before the name
 
     def _check_rate(self, operation: str, stream: str | None, shard_id: str | None, now_us: int) -> None:

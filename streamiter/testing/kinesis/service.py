@@ -57,16 +57,29 @@ class KinesisService:
         name = arn.rpartition("/")[2] if arn else name
         stream = self.streams.get(name or "")
         if stream is None or (arn is not None and arn != stream.arn):
-            raise Refusal("ResourceNotFoundException", f"Stream {name} under account {self.account} not found.")
+            raise self._unknown(name)
         stream.age(now_us)
         return stream
 
-    def active(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
-        """The stream, if it is ready to be read."""
+    def _unknown(self, name: str | None) -> Refusal:
+        return Refusal("ResourceNotFoundException", f"Stream {name} under account {self.account} not found.")
+
+    def made(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
+        """The stream, if it takes and gives records: while it is being made there is nothing of it but its description."""
         stream = self.stream(name, arn, now_us)
-        if stream.status(now_us) != "ACTIVE":
-            raise Refusal("ResourceInUseException", f"Stream {stream.name} is not ACTIVE, but {stream.status(now_us)}")
+        if stream.status(now_us) == "CREATING":
+            raise self._unknown(stream.name)
         return stream
+
+    def active(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
+        """The stream, if it may be changed: neither is it being made, nor was it resharded a moment ago."""
+        stream = self.stream(name, arn, now_us)
+        check_status(stream, ("ACTIVE",), now_us)
+        return stream
+
+    def resharded(self, stream: KinesisTruth, now_us: int) -> None:
+        """It is UPDATING for as long as it is CREATING at first."""
+        stream.updated_us = now_us + microseconds(self.knobs.enabling)
 
     def retain(self, stream: KinesisTruth, hours: int, *, longer: bool) -> None:
         """Changes how long records are held."""
@@ -100,6 +113,10 @@ class KinesisService:
             if time_us > now_us:
                 told = "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis"
                 raise Refusal("InvalidArgumentException", told)
+        owner = None if number is None else stream.owner_of(int(number))
+        if owner is not None and owner is not shard:
+            told = f"It encodes {owner.id}, while it was used in a call to a shard with {shard_id}"
+            raise Refusal("InvalidArgumentException", f"Invalid StartingSequenceNumber. {told}")
         place = self._place(shard, type, int(number or 0), time_us or 0)
         if place is None and self.knobs.stale_number == "refused":
             told = f"StartingSequenceNumber {number} used in GetShardIterator on shard {shard_id} is invalid"
@@ -163,6 +180,13 @@ class KinesisService:
             return 0 if not self._empties_before(shard, place) or not shard.is_closed else 1000
         waiting = shard.records[place - shard.trimmed]
         return max(1000, now_us - waiting.written_us)
+
+
+def check_status(stream: KinesisTruth, wanted: tuple[str, ...], now_us: int) -> None:
+    """Refuses what cannot be done to a stream as it stands in its life."""
+    status = stream.status(now_us)
+    if status not in wanted:
+        raise Refusal("ResourceInUseException", f"Stream {stream.name} is not {' or '.join(wanted)}, but {status}")
 
 
 def hash_keys(shard: KinesisShard) -> dict[str, str]:

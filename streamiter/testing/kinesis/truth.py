@@ -86,7 +86,8 @@ class KinesisTruth:
         self.name = name
         self.arn = arn
         self.created_us = created_us
-        self.active_us = active_us  # CREATING or UPDATING until then
+        self.active_us = active_us  # CREATING until then
+        self.updated_us = 0  # UPDATING until then
         self.retention_us = 24 * HOUR_US
         self.is_on_demand = False
         self.distributes = False  # AUTO: records are spread over the shards, whatever their keys
@@ -99,7 +100,9 @@ class KinesisTruth:
 
     def status(self, now_us: int) -> str:
         """Where it stands in its life."""
-        return "ACTIVE" if now_us >= self.active_us else "CREATING"
+        if now_us < self.active_us:
+            return "CREATING"
+        return "UPDATING" if now_us < self.updated_us else "ACTIVE"
 
     # -- shards
 
@@ -121,6 +124,10 @@ class KinesisTruth:
     def open_shards(self) -> list[KinesisShard]:
         """Those that take records, by their hash keys."""
         return sorted((shard for shard in self.shards.values() if not shard.is_closed), key=lambda shard: shard.keys)
+
+    def owner_of(self, number: int) -> KinesisShard | None:
+        """The shard whose record has this number, trimmed ones included."""
+        return next((shard for shard in self.shards.values() if shard.had(number)), None)
 
     def children(self, shard_id: str) -> list[KinesisShard]:
         """The shards that follow one."""

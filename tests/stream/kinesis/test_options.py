@@ -36,6 +36,18 @@ def test_a_malformed_name_says_what_one_is(name: str):
         KinesisStreams(name)
 
 
+def test_the_arn_of_a_consumer_names_its_stream():
+    stream = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
+    with pytest.raises(InvalidStream, match=f"is the ARN of a consumer; what is read is its stream: '{stream}'"):
+        KinesisStreams(f"{stream}/consumer/app:1700000000")
+
+
+def test_an_arn_of_another_region_than_the_clients_says_so(sim: Simulator, orders: KinesisHandle):
+    source = KinesisStreams(orders.arn.replace("us-east-1", "eu-west-1"), client=sim.client("kinesis"))
+    with pytest.raises(InvalidStream, match="here; the client calls us-east-1, the ARN is of eu-west-1"):
+        Stream(source, clock=sim.clock)
+
+
 def test_a_client_of_another_service_is_told_apart(sim: Simulator):
     with pytest.raises(InvalidOption, match="takes a boto3 client of 'kinesis'"):
         KinesisStreams("orders", client=sim.client("dynamodb"))

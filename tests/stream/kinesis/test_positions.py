@@ -85,6 +85,18 @@ def test_a_stream_that_is_being_made_is_waited_for(sim: Simulator):
     sim.knobs.enabling = 5
     client = sim.client("kinesis")
     client.create_stream(StreamName="new", ShardCount=2)
-    client.put_record(StreamName="new", PartitionKey="a", Data=b"1")
     with Stream(KinesisStreams("new", client=client), clock=sim.clock) as stream:
+        assert next(stream) is None
+        sim.clock.advance(5)
+        client.put_record(StreamName="new", PartitionKey="a", Data=b"1")
         assert [record.payload for record in drain(stream, sim.clock)] == [b"1"]
+
+
+def test_a_stream_that_is_being_resharded_is_read_meanwhile(sim: Simulator, orders: KinesisHandle, open_stream: Open):
+    sim.knobs.enabling = 3600
+    client = sim.client("kinesis")
+    write(sim, orders, "S0", "S1")
+    client.update_shard_count(StreamName="orders", TargetShardCount=4, ScalingType="UNIFORM_SCALING")
+    write(sim, orders, *orders.open_shards)
+    assert_came(drain(open_stream(), sim.clock), in_order(orders))
+    assert client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamStatus"] == "UPDATING"
