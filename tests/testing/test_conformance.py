@@ -318,7 +318,10 @@ def test_names_may_be_long(sim, length):
         ({"AttributeDefinitions": None}, "null at 'attributeDefinitions'"),
         ({"TableName": "two words"}, "'two words' at 'tableName' .* regular expression pattern"),
         ({"TableName": "ab"}, "at least 3 characters"),
-        ({"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "ALL"}}, "'ALL' .* enum value set"),
+        (
+            {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "ALL"}},
+            r"'ALL' .* enum value set: \[OLD_IMAGE, KEYS_ONLY, NEW_AND_OLD_IMAGES, NEW_IMAGE\]",
+        ),
         ({"StreamSpecification": {}}, "null at 'streamSpecification.streamEnabled'"),
     ],
 )

@@ -181,7 +181,7 @@ class TableApi:
         table = self._service.create_table(name, body["KeySchema"], now_us, self._signed_region)
         if view is not None:
             self._service.enable_by_itself(table, view, now_us)
-        return {"TableDescription": described(answer["TableDescription"], table)}
+        return {"TableDescription": described(answer["TableDescription"], table, "CREATING")}
 
     def _update_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
@@ -193,7 +193,7 @@ class TableApi:
             self._service.enable_by_itself(table, specification["StreamViewType"], now_us)
         elif specification is not None:
             table.latest.disable(now_us, microseconds(self._knobs.disabling))
-        return {"TableDescription": described(answer["TableDescription"], table)}
+        return {"TableDescription": described(answer["TableDescription"], table, "UPDATING")}
 
     def _delete_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
@@ -201,7 +201,7 @@ class TableApi:
         if self.engine.call("DescribeTable", body)[0]["Table"].get("DeletionProtectionEnabled"):
             raise invalid(_PROTECTED)
         answer, _ = self.engine.call("DeleteTable", body)
-        told = described(answer["TableDescription"], table) | {"TableStatus": "DELETING"}
+        told = described(answer["TableDescription"], table, "DELETING")
         self._service.drop_table(table, now_us)
         self._ends.pop(table.name, None)
         return {"TableDescription": told}
