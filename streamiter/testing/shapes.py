@@ -13,7 +13,7 @@ from typing import Any
 
 from streamiter.testing.attributes import check_attribute
 from streamiter.testing.json_types import check_type
-from streamiter.testing.refusal import broken_rules
+from streamiter.testing.refusal import Refusal, broken_rules, unknown_operation
 
 # In which order the service lists an enum's values, where that is known.
 _LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
@@ -34,9 +34,10 @@ def pruned(service: str, operation: str, request: Any) -> Any:
     return _pruned(description["shapes"], description["operations"][operation]["input"]["shape"], request)
 
 
-def knows(service: str, operation: str) -> bool:
-    """Whether the service has such an operation."""
-    return operation in _description(service)["operations"]
+def unserved(service: str, operation: str) -> Refusal:
+    """The refusal of an operation that is not served, which the service may have or not."""
+    is_known = operation in _description(service)["operations"]
+    return unknown_operation(f"the simulator has no {operation}" if is_known else "")
 
 
 @functools.cache
