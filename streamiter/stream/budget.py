@@ -17,7 +17,7 @@ class Budget:
 
     def learn(self, page: Page) -> None:
         """A page came."""
-        if page.records:
+        if page.records and page.size_bytes:  # a source need not tell how large a page is
             weight = 1.0 if self._is_guessed else 1 / 8
             self._record_bytes += (page.size_bytes / len(page.records) - self._record_bytes) * weight
             self._is_guessed = False

@@ -51,9 +51,9 @@ class Reception:
         self.faults = Faults()
         self.calls = Calls()
         self.lock = threading.RLock()
-        self._tables = TableApi(service, knobs)
-        self._day = Day(service, self._tables, knobs)
         self.kinesis = KinesisService(knobs, service.region or REGION, service.account)
+        self._tables = TableApi(service, knobs, self.kinesis)
+        self._day = Day(service, self._tables, knobs)
         self._requests = 0
         self._desks: dict[str, Desk] = {
             protocol.STREAMS: StreamsDesk(service, knobs, short_ids=short_ids),

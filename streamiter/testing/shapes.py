@@ -13,7 +13,10 @@ from typing import Any
 
 from streamiter.testing.attributes import check_attribute
 from streamiter.testing.json_types import check_type
-from streamiter.testing.refusal import broken_rules
+from streamiter.testing.refusal import Refusal, broken_rules, unknown_operation
+
+# In which order the service lists an enum's values, where that is known.
+_LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
 
 
 def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
@@ -31,9 +34,10 @@ def pruned(service: str, operation: str, request: Any) -> Any:
     return _pruned(description["shapes"], description["operations"][operation]["input"]["shape"], request)
 
 
-def knows(service: str, operation: str) -> bool:
-    """Whether the service has such an operation."""
-    return operation in _description(service)["operations"]
+def unserved(service: str, operation: str) -> Refusal:
+    """The refusal of an operation that is not served, which the service may have or not."""
+    is_known = operation in _description(service)["operations"]
+    return unknown_operation(f"the simulator has no {operation}" if is_known else "")
 
 
 @functools.cache
@@ -72,7 +76,7 @@ class _Check:
             # A wrong ARN is "Invalid StreamArn" to the service, however short.
             if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
                 yield from _length(shape, found, path)
-            yield from _form(shape, found, path)
+            yield from _form(name, shape, found, path)
         elif kind in ("integer", "long", "double"):
             yield from _range(shape, found, path)
 
@@ -111,11 +115,12 @@ def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[
         yield _shown(value), path, f"have value less than or equal to {shape['max']}"
 
 
-def _form(shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
+def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
     if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
         yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
     if "enum" in shape and value not in shape["enum"]:
-        yield _shown(value), path, f"satisfy enum value set: [{', '.join(sorted(shape['enum']))}]"
+        told = _LISTED.get(name) or sorted(shape["enum"])
+        yield _shown(value), path, f"satisfy enum value set: [{', '.join(told)}]"
 
 
 def _shown(value: object) -> str:

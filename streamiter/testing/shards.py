@@ -141,6 +141,10 @@ class SimulatedShard:
 
     # -- where reading starts
 
+    def spans(self, number: int) -> bool:
+        """Whether a number is within those that the shard has, or may come to have."""
+        return self.starting <= number and (self.ending is None or number <= self.ending)
+
     def place_at(self, number: int) -> int | None:
         """The place of the first record with this number, or of the first with a greater one; None when it is trimmed."""
         place = self._places.get(number)

@@ -79,6 +79,8 @@ class StreamCalls:
         if time_us is not None and time_us > now_us and self._knobs.refuses_future:
             raise invalid("Timestamp must not be in the future")
         shard = self._service.stream(arn, now_us).readable(shard_id, now_us, self._knobs)
+        if number is not None and not shard.spans(int(number)):
+            raise invalid("Invalid SequenceNumber for the shard")
         place = starting_place(shard, type, int(number or 0), time_us or 0)
         if place is None and self._knobs.trimmed_at == "GetShardIterator":
             raise trimmed()

@@ -181,7 +181,7 @@ class SimulatedStream:
         if shard is not None:
             shard.age(now_us, knobs.retention)
         if shard is None or shard.is_gone or self.status(now_us) == "ENABLING":
-            raise not_found(f"Shard: {shard_id} in Stream: {self.arn} not found")
+            raise not_found("Shard does not exist")
         return shard
 
     def age(self, now_us: int, knobs: Knobs) -> None:

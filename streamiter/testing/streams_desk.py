@@ -11,9 +11,9 @@ from streamiter.testing.iterators import ShardIterator
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.orders import Order
 from streamiter.testing.rates import Rates
-from streamiter.testing.refusal import Refusal, limit_exceeded, throttled, unknown_operation
+from streamiter.testing.refusal import Refusal, limit_exceeded, throttled
 from streamiter.testing.service import Service
-from streamiter.testing.shapes import check
+from streamiter.testing.shapes import check, unserved
 from streamiter.testing.stream_calls import StreamCalls
 
 Details = dict[str, Any]
@@ -40,7 +40,7 @@ class StreamsDesk:
 
     def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
         if operation not in self._orders:
-            raise unknown_operation()
+            raise unserved("dynamodbstreams", operation)
         kind, order = self._orders[operation]
         asked = protocol.parse(body)
         check("dynamodbstreams", operation, asked, short_ids=self._short_ids)

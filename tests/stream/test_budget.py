@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamiter.source.base import Page
 from streamiter.stream.budget import GUESSED_RECORD_BYTES, Budget
 
@@ -25,9 +27,10 @@ def test_a_page_unlike_the_others_moves_it_a_little():
     assert budget.estimate_bytes(1) == 900
 
 
-def test_an_empty_page_tells_nothing():
+@pytest.mark.parametrize("told", [page(0, 0), page(5, 0)])
+def test_a_page_that_is_empty_or_without_a_size_tells_nothing(told):
     budget = Budget(64_000)
-    budget.learn(page(0, 0))
+    budget.learn(told)
     assert budget.estimate_bytes(1) == GUESSED_RECORD_BYTES
     budget.learn(page(5, 300))
     assert budget.estimate_bytes(1) == 300

@@ -8,6 +8,7 @@ import pytest
 
 from streamiter.testing import RunningClock, Simulator
 from streamiter.testing.clock import START
+from streamiter.testing.streams import SimulatedStream
 from tests.testing.readers import refused
 from tests.testing.tables import Orders
 
@@ -41,6 +42,31 @@ def test_how_often_it_rolls_is_a_knob(sim, orders):
     sim.knobs.roll_after = 24 * HOUR
     sim.clock.advance(hours=4)
     assert len(orders.shards()) == 2
+
+
+def test_a_call_takes_no_longer_for_the_tables_that_there_are(sim, orders, monkeypatch):
+    looks: list[int] = []
+    theirs = SimulatedStream.oldest_open_us.fget
+    assert theirs is not None
+    monkeypatch.setattr(SimulatedStream, "oldest_open_us", property(lambda own: looks.append(1) or theirs(own)))
+    sim.clock.advance(hours=4)
+    assert len(orders.shards()) == 2
+    looked = len(looks)
+    for number in range(10):
+        sim.clock.advance(minutes=20)
+        orders.put(str(number))
+    assert len(looks) == looked, "nothing was due"
+    sim.clock.advance(hours=1)
+    assert len(orders.shards()) == 3
+
+
+def test_a_shard_that_was_opened_while_the_clock_was_set_back_rolls_in_time(sim, orders):
+    table = sim.table("orders")
+    sim.clock.set(START - 10 * HOUR)
+    [child] = table.roll()
+    sim.clock.set(START - 6 * HOUR)
+    assert len(table.open_shards) == 1
+    assert table.open_shards != [child]
 
 
 def test_what_a_test_laid_out_stays_as_it_is():

@@ -159,8 +159,8 @@ def test_wrong_filters_are_refused(sim, orders, shard_filter, words):
         ({"ShardIteratorType": None}, "ValidationException", "null at 'shardIteratorType'"),
         ({"ShardId": None}, "ValidationException", "null at 'shardId'"),
         ({"ShardId": "x" * 66}, "ValidationException", "'shardId' .* less than or equal to 65"),
-        ({"ShardId": "no-such-shard-but-long-enough-to-be-one"}, "ResourceNotFoundException", "not found"),
-        ({"ShardId": ANY_SHARD}, "ResourceNotFoundException", "not found"),
+        ({"ShardId": "no-such-shard-but-long-enough-to-be-one"}, "ResourceNotFoundException", "Shard does not exist"),
+        ({"ShardId": ANY_SHARD}, "ResourceNotFoundException", "Requested resource not found: Shard does not exist"),
     ],
 )
 def test_iterators_are_refused(sim, orders, request_, error, words):
@@ -318,7 +318,10 @@ def test_names_may_be_long(sim, length):
         ({"AttributeDefinitions": None}, "null at 'attributeDefinitions'"),
         ({"TableName": "two words"}, "'two words' at 'tableName' .* regular expression pattern"),
         ({"TableName": "ab"}, "at least 3 characters"),
-        ({"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "ALL"}}, "'ALL' .* enum value set"),
+        (
+            {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "ALL"}},
+            r"'ALL' .* enum value set: \[OLD_IMAGE, KEYS_ONLY, NEW_AND_OLD_IMAGES, NEW_IMAGE\]",
+        ),
         ({"StreamSpecification": {}}, "null at 'streamSpecification.streamEnabled'"),
     ],
 )

@@ -71,6 +71,26 @@ def test_malformed_numbers_are_refused(sim, records, number):
         iterator(sim, "S0", "AFTER_SEQUENCE_NUMBER", **options)
 
 
+@pytest.mark.parametrize("place", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
+def test_a_number_beside_the_shard_s_range_is_refused(sim, records, place):
+    first = sim.shard("S0").starting
+    assert read(sim, "S0", place, SequenceNumber=str(first)) == list("abcde")
+    with refused("ValidationException", "Invalid SequenceNumber for the shard"):
+        iterator(sim, "S0", place, SequenceNumber=str(first - 1))
+    beyond = str(records[-1].number + 1)
+    assert read(sim, "S0", place, SequenceNumber=beyond) == [], "an open shard has no end"
+    sim.close_shard("S0")
+    with refused("ValidationException", "Invalid SequenceNumber for the shard"):
+        iterator(sim, "S0", place, SequenceNumber=beyond)
+
+
+def test_a_number_of_the_range_that_is_trimmed_is_trimmed_however_little_is_left(sim, records):
+    sim.trim("S0")
+    sim.close_shard("S0")
+    with refused("TrimmedDataAccessException"):
+        iterator(sim, "S0", "AT_SEQUENCE_NUMBER", SequenceNumber=records[0].sequence_number)
+
+
 # -- times
 
 
@@ -228,7 +248,7 @@ def test_only_what_is_held_can_be_named_for_a_trim(sim, records):
 
 
 def test_a_shard_that_never_was_is_not_found(sim, records):
-    with refused("ResourceNotFoundException", match="S9"):
+    with refused("ResourceNotFoundException", match="Shard does not exist"):
         iterator(sim, "S9")
 
 

@@ -99,11 +99,25 @@ def test_an_index_takes_items_without_its_key(sim, pairs):
 
 
 @pytest.mark.parametrize(
-    "action", [{}, {"Put": {"TableName": "pairs", "Item": KEY}, "Delete": {"TableName": "pairs", "Key": KEY}}]
+    "action, words",
+    [
+        ({}, "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"),
+        (
+            {"Put": {"TableName": "pairs", "Item": KEY}, "Delete": {"TableName": "pairs", "Key": KEY}},
+            "TransactItems can only contain one of Check, Put, Update or Delete",
+        ),
+    ],
 )
-def test_an_action_of_a_transaction_is_one(sim, pairs, action):
-    with refused("ValidationException", "TransactItems can only contain one of Check, Put, Update or Delete"):
+def test_an_action_of_a_transaction_is_one(sim, pairs, action, words):
+    with refused("ValidationException", words):
         pairs.transact_write_items(TransactItems=[{"Put": {"TableName": "pairs", "Item": KEY}}, action])
+    assert sim.table("pairs").history == []
+
+
+@pytest.mark.parametrize("write", [{}, {"PutRequest": {"Item": KEY}, "DeleteRequest": {"Key": KEY}}])
+def test_a_write_of_a_batch_is_one(sim, pairs, write):
+    with refused("ValidationException", "Supplied AttributeValue has more than one datatypes set"):
+        pairs.batch_write_item(RequestItems={"pairs": [write]})
     assert sim.table("pairs").history == []
 
 

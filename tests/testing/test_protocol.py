@@ -94,6 +94,14 @@ def test_other_operations_are_unknown(sim, target, operation):
     assert sim.calls[-1].outcome == "UnknownOperationException"
 
 
+@pytest.mark.parametrize("target", ["DynamoDB_20120810.", "Kinesis_20131202."])
+def test_operations_of_the_service_that_are_not_simulated_are_called_so(sim, target):
+    operation = {"DynamoDB_20120810.": "ListBackups", "Kinesis_20131202.": "StartStreamEncryption"}[target]
+    answer = ask(sim, operation, target=target).json
+    assert answer["__type"].endswith("UnknownOperationException")
+    assert answer["message"] == f"the simulator has no {operation}"
+
+
 @pytest.mark.parametrize("body", [b"{", b"\xff", b'{"StreamArn": }'])
 def test_what_is_no_json_is_refused(sim, body):
     assert ask(sim, "DescribeStream", body).json["__type"] == "com.amazon.coral.service#SerializationException"

@@ -228,7 +228,7 @@ def test_a_removed_shard_is_not_found_and_not_listed(sim):
     sim.shape("S0 => S1")
     sim.remove("S0")
     assert parents(sim) == {"S1": "S0"}
-    with refused("ResourceNotFoundException", match="S0"):
+    with refused("ResourceNotFoundException", match="Shard does not exist"):
         read(sim, "S0")
 
 

@@ -141,6 +141,46 @@ def test_a_table_is_not_made_with_a_wrong_stream(sim, stream, words):
     assert sim.client("dynamodb").list_tables()["TableNames"] == []
 
 
+def test_answers_say_what_begins_and_descriptions_what_is(sim):
+    orders = Orders(sim, None)
+    assert orders.made["TableStatus"] == "CREATING"
+    assert orders.describe()["TableStatus"] == "ACTIVE"
+    for stream in ({"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}, {"StreamEnabled": False}):
+        assert orders.specify(**stream)["TableDescription"]["TableStatus"] == "UPDATING"
+        assert orders.describe()["TableStatus"] == "ACTIVE"
+
+
+BY_A = {
+    "IndexName": "by_a",
+    "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+    "Projection": {"ProjectionType": "ALL"},
+}
+
+
+@pytest.mark.parametrize(
+    "more,words",
+    [
+        (
+            {"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}},
+            "You cannot modify stream status while updating table IOPS",
+        ),
+        (
+            {
+                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "a")],
+                "GlobalSecondaryIndexUpdates": [{"Create": BY_A}],
+            },
+            "You cannot create or delete index while changing stream status",
+        ),
+    ],
+)
+def test_a_stream_is_not_changed_along_with_throughput_or_indexes(sim, more, words):
+    orders = Orders(sim, "KEYS_ONLY")
+    with refused("ValidationException", match=words):
+        orders.tables.update_table(TableName="orders", StreamSpecification={"StreamEnabled": False}, **more)
+    assert orders.describe()["StreamSpecification"]["StreamEnabled"]
+    orders.tables.update_table(TableName="orders", BillingMode="PROVISIONED", **more)
+
+
 def test_an_update_of_nothing_is_refused(sim):
     orders = Orders(sim)
     with refused("ValidationException", match="At least one of"):

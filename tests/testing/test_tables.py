@@ -223,3 +223,32 @@ def test_a_delete_answers_nothing_unless_asked(sim, orders):
     )
     orders.delete("nobody")
     assert bodies == [b"{}"]
+
+
+def test_what_is_copied_within_an_item_is_a_value_of_its_own(orders):
+    inner = {"M": {"b": {"N": "1"}}}
+    orders.put("a", cur={"M": {"x": inner}}, tags={"SS": ["s"]}, many={"L": [inner]})
+    orders.update("a", "SET past = cur, twice = cur.x, cur.y = cur.x, more = tags, cur.x.b = :n", n={"N": "2"})
+    orders.update("a", "SET cur.x.b = :n, cur.y.c = :n ADD tags :t", n={"N": "3"}, t={"SS": ["t"]})
+    orders.update("a", "SET longer = list_append(many, many)")
+    orders.update("a", "SET longer[0].b = :n", n={"N": "4"})
+    item = orders.tables.get_item(TableName="orders", Key={"id": {"S": "a"}})["Item"]
+    assert item["past"] == {"M": {"x": inner}}
+    assert item["twice"] == inner
+    assert item["cur"] == {"M": {"x": {"M": {"b": {"N": "3"}}}, "y": {"M": {"b": {"N": "1"}, "c": {"N": "3"}}}}}
+    assert item["more"] == {"SS": ["s"]}
+    assert item["many"] == {"L": [inner]}
+    assert item["longer"] == {"L": [{"M": {"b": {"N": "4"}}}, inner]}
+    assert orders.records()[-1]["dynamodb"]["NewImage"] == item
+
+
+@pytest.mark.parametrize(
+    "expression, words",
+    [
+        ("SET n = :v, n = :v", r": Invalid UpdateExpression: Two document paths overlap with each other"),
+        ("SET n = :v SET q = :v", r': Invalid UpdateExpression: The "SET" section can only be used once'),
+    ],
+)
+def test_expressions_that_cannot_be_are_refused_in_the_service_s_words(orders, expression, words):
+    with refused("ValidationException", r"\)" + words):
+        orders.update("a", expression, v={"N": "1"})

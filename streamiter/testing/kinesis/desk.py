@@ -11,8 +11,8 @@ from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.orders import Order
 from streamiter.testing.rates import Rates
-from streamiter.testing.refusal import Refusal, limit_exceeded, throttled, unknown_operation
-from streamiter.testing.shapes import check, pruned
+from streamiter.testing.refusal import Refusal, limit_exceeded, throttled
+from streamiter.testing.shapes import check, pruned, unserved
 
 # What the faults that all services share are called here.
 _OWN_WORDS = {
@@ -45,7 +45,7 @@ class KinesisDesk:
     def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
         self._operation = operation
         if not self._api.knows(operation):
-            raise unknown_operation()
+            raise unserved("kinesis", operation)
         asked = protocol.parse(body)
         check("kinesis", operation, asked)
         asked = pruned("kinesis", operation, asked)

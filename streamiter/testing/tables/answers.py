@@ -17,3 +17,8 @@ def tidy(value: Any) -> Any:
     if isinstance(value, list):
         return [tidy(inner) for inner in value]
     return value.timestamp() if isinstance(value, datetime) else value
+
+
+def words(message: str) -> str:
+    """A refusal's message without the beginning that moto puts before what the service says of an expression."""
+    return message.replace("1 validation error detected: Invalid", "Invalid", 1)

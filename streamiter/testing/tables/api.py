@@ -9,6 +9,7 @@ import msgspec
 
 from streamiter.clock import microseconds
 from streamiter.errors import MissingExtra
+from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.knobs import Knobs
 from streamiter.testing.records import TTL_IDENTITY
 from streamiter.testing.refusal import Refusal, internal, invalid
@@ -16,6 +17,7 @@ from streamiter.testing.service import Service
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.checks import check_actions, check_batch, check_new_table
 from streamiter.testing.tables.descriptions import bare_description, described
+from streamiter.testing.tables.destinations import Destinations
 from streamiter.testing.tables.engine import Engine
 from streamiter.testing.tables.expressions import check_expressions, units
 from streamiter.testing.tables.request_tokens import RequestTokens
@@ -46,8 +48,9 @@ _PROTECTED = (
 class TableApi:
     """Takes bodies as JSON gave them; the caller holds the lock, and says what time it is."""
 
-    def __init__(self, service: Service, knobs: Knobs) -> None:
+    def __init__(self, service: Service, knobs: Knobs, kinesis: KinesisService) -> None:
         self._service = service
+        self._destinations = Destinations(service, kinesis)
         self._knobs = knobs
         self._engine: Engine | None = None
         self._ends: dict[str, TimeToLive] = {}
@@ -66,6 +69,7 @@ class TableApi:
             "ExecuteTransaction": lambda body, now_us: self._once(
                 "ExecuteTransaction", body, now_us, lambda: self._statements(now_us).execute_transaction(body)
             ),
+            **self._destinations.calls,
         }
 
     def knows(self, operation: str) -> bool:
@@ -155,6 +159,7 @@ class TableApi:
             table = self._service.tables[change.table]
             if table.has_stream:
                 write(self._service, table, change, now_us, self._knobs, identity)
+            self._destinations.write(table, change, now_us, identity)
             if change.table in self._ends:
                 self._ends[change.table].follow(change, now_us)
 
@@ -181,7 +186,7 @@ class TableApi:
         table = self._service.create_table(name, body["KeySchema"], now_us, self._signed_region)
         if view is not None:
             self._service.enable_by_itself(table, view, now_us)
-        return {"TableDescription": described(answer["TableDescription"], table)}
+        return {"TableDescription": described(answer["TableDescription"], table, "CREATING")}
 
     def _update_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
@@ -193,7 +198,7 @@ class TableApi:
             self._service.enable_by_itself(table, specification["StreamViewType"], now_us)
         elif specification is not None:
             table.latest.disable(now_us, microseconds(self._knobs.disabling))
-        return {"TableDescription": described(answer["TableDescription"], table)}
+        return {"TableDescription": described(answer["TableDescription"], table, "UPDATING")}
 
     def _delete_table(self, body: Body, now_us: int) -> Body:
         table = self._service.table(body["TableName"])
@@ -201,8 +206,9 @@ class TableApi:
         if self.engine.call("DescribeTable", body)[0]["Table"].get("DeletionProtectionEnabled"):
             raise invalid(_PROTECTED)
         answer, _ = self.engine.call("DeleteTable", body)
-        told = described(answer["TableDescription"], table) | {"TableStatus": "DELETING"}
+        told = described(answer["TableDescription"], table, "DELETING")
         self._service.drop_table(table, now_us)
+        self._destinations.forget(table)
         self._ends.pop(table.name, None)
         return {"TableDescription": told}
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import msgspec
 
-from streamiter.testing.refusal import broken_rule, broken_rules, invalid, wrong_value
+from streamiter.testing.refusal import broken_rule, broken_rules, invalid
 
 _BATCH = 25
 _KEYS = ("HASH", "RANGE")
+# Of a write that is both a put and a delete, or neither: the service takes it for a value.
+_NOT_ONE = (
+    "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+)
 _NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 
 
@@ -49,13 +53,15 @@ def check_batch(requests: Mapping[str, Any], keys: Mapping[str, list[str]]) -> N
 
 def check_actions(actions: Sequence[Mapping[str, Any]]) -> None:
     """Each part of a transaction does one thing."""
+    if not all(actions):
+        raise invalid("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
     if any(len(action) != 1 for action in actions):
         raise invalid("TransactItems can only contain one of Check, Put, Update or Delete")
 
 
 def _key(write: Mapping[str, Any], names: list[str]) -> bytes:
     if len(write) != 1:
-        raise wrong_value("Supplied WriteRequest must have exactly one of PutRequest and DeleteRequest")
+        raise invalid(_NOT_ONE)
     [inner] = write.values()
     image = inner.get("Item", inner.get("Key", {}))
     return msgspec.json.encode([image.get(name) for name in names])

@@ -10,13 +10,17 @@ from streamiter.testing.simulated_table import SimulatedTable
 Body = dict[str, Any]
 
 
-def described(description: Body, table: SimulatedTable) -> Body:
-    """The engine's description of a table, with its streams, its ARN and its age."""
+def described(description: Body, table: SimulatedTable, status: str = "ACTIVE") -> Body:
+    """The engine's description of a table, with its streams, its ARN and its age.
+
+    `status` is what the answer to a change says: the change begins, though here it is done at once.
+    """
     empty = {name for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes") if not description.get(name, ())}
     told = {name: value for name, value in description.items() if name not in empty}
     told["CreationDateTime"] = table.created_us / SECOND_US
     told["TableArn"] = table.arn
     told["TableId"] = table.id
+    told["TableStatus"] = status
     if table.streams:
         told |= {"LatestStreamArn": table.latest.arn, "LatestStreamLabel": table.latest.label}
     if table.has_stream:
@@ -33,5 +37,4 @@ def bare_description(table: SimulatedTable) -> Body:
         "TableArn": table.arn,
         "TableName": table.name,
         "TableSizeBytes": 0,
-        "TableStatus": "ACTIVE",
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from streamiter.testing import protocol
 from streamiter.testing.orders import Order
-from streamiter.testing.refusal import Refusal, unknown_operation
-from streamiter.testing.shapes import check, pruned
+from streamiter.testing.refusal import Refusal
+from streamiter.testing.shapes import check, pruned, unserved
 from streamiter.testing.tables.api import TableApi
 
 
@@ -20,7 +20,7 @@ class TablesDesk:
 
     def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
         if not self._tables.knows(operation):
-            raise unknown_operation()
+            raise unserved("dynamodb", operation)
         asked = protocol.parse(body)
         check("dynamodb", operation, asked)
         asked = pruned("dynamodb", operation, asked)

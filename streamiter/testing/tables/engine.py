@@ -1,7 +1,7 @@
 """The engine: moto's table API, apart from everybody else's moto, telling which items a request changed.
 
-This file alone knows moto's inside: that a table calls `stream_shard.add(old, new)` for each item that it writes, and how
-its handler is called without HTTP. tests/testing/test_engine.py holds both; pyproject.toml pins what was tried.
+This file and copies.py alone know moto's inside: that a table calls `stream_shard.add(old, new)` for each item that it
+writes, and how its handler is called without HTTP. tests/testing/test_engine.py holds both; pyproject.toml pins what was tried.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from streamiter.errors import MissingExtra
 from streamiter.testing.images import TypedImage
 from streamiter.testing.refusal import Refusal, internal, invalid
-from streamiter.testing.tables.answers import tidy
+from streamiter.testing.tables.answers import tidy, words
 from streamiter.testing.tables.changes import Change, ChangeLog
+from streamiter.testing.tables.copies import values_copied
 from streamiter.testing.tables.keys import TableKeys
 from streamiter.testing.tables.results import NUMBER_DIGITS, check_result
 from streamiter.testing.tables.targets import targets
@@ -86,7 +87,7 @@ class Engine:
             held = list(self._hold(operation, body))
             tracked = [(kind, len(kind.instances_tracked)) for kind in self._parts.tracked]
             try:
-                with localcontext(prec=NUMBER_DIGITS):
+                with localcontext(prec=NUMBER_DIGITS), values_copied():
                     answer = self._answer(operation, read_values(body))
                 for image in self._log.results:
                     check_result(image, operation)
@@ -156,7 +157,7 @@ class Engine:
             told = json.loads(error.get_body())
             name = str(told.pop("__type", "")).rpartition("#")[2]
             message = told.pop("message", None) or told.pop("Message", "")
-            raise Refusal(name, str(message), int(error.code or 400), **told) from None
+            raise Refusal(name, words(str(message)), int(error.code or 400), **told) from None
         except self._parts.service_error as error:
             raise Refusal(error.code, error.message) from None
         except Exception as error:

@@ -40,6 +40,10 @@ def check_update(body: Mapping[str, Any], table: str, *, has_stream: bool) -> No
         raise wrong_value("If stream is being enabled then UpdateViewType is required")
     if not is_enabled and view:
         raise wrong_value("If stream is being disabled, then UpdateViewType must not be specified")
+    if "ProvisionedThroughput" in body:
+        raise wrong_value("You cannot modify stream status while updating table IOPS")
+    if any(update.keys() & {"Create", "Delete"} for update in body.get("GlobalSecondaryIndexUpdates", ())):
+        raise wrong_value("You cannot create or delete index while changing stream status")
     if is_enabled and has_stream:
         raise invalid(f"Table already has an enabled stream: TableName: {table}")
     if not is_enabled and not has_stream:

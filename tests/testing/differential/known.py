@@ -65,6 +65,12 @@ KNOWN: list[Known] = [
     Known(MINISTACK, "ministack looks for a stream whose ARN is none", "describe: (malformed|short) ARN", INVALID),
     Known(MINISTACK, "ministack takes any ExclusiveStartShardId", "describe: short start", INVALID),
     Known(MINISTACK, "ministack looks for a sequence number of any length", "iterator: short number", INVALID),
+    Known(
+        MINISTACK,
+        "ministack says trimmed of a number that the shard never had",
+        "iterator: a number before .*",
+        INVALID,
+    ),
     Known(MINISTACK, "ministack ignores a SequenceNumber that is not asked for", "iterator: needless number", INVALID),
     Known(MINISTACK, "ministack opens any shard, whatever its id", "iterator: unknown shard", UNKNOWN),
     Known(MINISTACK, "ministack opens a shard without a ShardId", "iterator: no shard", INVALID),
@@ -82,6 +88,7 @@ KNOWN: list[Known] = [
     Known(MINISTACK, "ministack takes any TimeToLiveSpecification", "time to live .*", INVALID),
     Known(MINISTACK, "ministack writes no record for a delete by time to live", "records by time to live", _ours),
     Known(LOCAL, "DynamoDB Local looks for a stream whose ARN is none", "describe: (malformed|short) ARN", INVALID),
+    Known(LOCAL, "DynamoDB Local makes an item of an update that only removes", "remove from no item", _ours),
     Known(LOCAL, "DynamoDB Local trims a stream when another table is made", "records after .*", _not_trimmed),
 ]
 

@@ -77,6 +77,10 @@ MISTAKES = [
         ask("get_shard_iterator", _shard, ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber="12"),
     ),
     Step(
+        "iterator: a number before the shard's",
+        ask("get_shard_iterator", _shard, ShardIteratorType="AFTER_SEQUENCE_NUMBER", SequenceNumber="0" * 21),
+    ),
+    Step(
         "iterator: needless number",
         ask("get_shard_iterator", _shard, ShardIteratorType="TRIM_HORIZON", SequenceNumber="1" * 24),
     ),
