@@ -131,7 +131,7 @@ def _run_shop(shop: Shop, rate: float, url: str, reached_by: str, done: threadin
     writer = threading.Thread(target=shop.keep_writing, args=(rate,), name="orders", daemon=True)
     writer.start()
     tell(
-        f"listening on {url}; in another terminal, to be pasted as it stands:\n"
+        f"listening on {url}; in another terminal, paste:\n"
         f"  export {reached_by}\n"
         "  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any\n"
         f"  streamiter tail {TABLE}"
