@@ -64,7 +64,9 @@ def test_every_option_of_a_stream_is_explained():
 def test_a_field_is_told_with_the_comment_beside_or_above_it(hooks):
     rows = "\n".join(hooks._fields("Stats"))
     assert "| `pages` | `int` | pages of records fetched, empty ones included |" in rows
-    assert re.search(r"\| `lag` \| `dict\[str, float\]` \| Seconds between .* 0 at its tip\. \|", rows)
+    assert re.search(
+        r"\| `lag` \| `dict\[str, float\]` \| For each shard, how many seconds old .* 0 at its tip\. \|", rows
+    )
     assert rows.count("\n") == len(fields(streamiter.Stats)) + 1
 
 

@@ -27,7 +27,23 @@ COLOURS = (
     ("#d3e5f4", "#1f6fae"), ("#fbe3cc", "#c2650a"), ("#dcefe0", "#2c8047"),
     ("#ece1f4", "#7b4aa0"), ("#f6e0e8", "#b0396e"), ("#e9e6d2", "#827418"),
 )  # fmt: skip
-STEPS = (60, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)  # seconds between two lines of the grid
+STEPS = (
+    1,
+    5,
+    15,
+    60,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    14400,
+    21600,
+    43200,
+    86400,
+)  # seconds between two lines of the grid
+LEAST_US = 600 * SECOND_US  # a picture of a stream that was just made shows no less
 
 
 class Scale:
@@ -36,6 +52,8 @@ class Scale:
     def __init__(self, begin_us: int, end_us: int) -> None:
         self.begin_us = begin_us
         self.end_us = max(end_us, begin_us + SECOND_US)
+        seconds = (self.end_us - self.begin_us) / SECOND_US
+        self.step = next((step for step in STEPS if seconds / step <= 10), STEPS[-1])  # seconds between two ticks
 
     def x(self, time_us: float) -> float:
         """The place of a time; what is outside stands at the edge."""
@@ -43,9 +61,8 @@ class Scale:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, part))
 
     def ticks(self) -> list[int]:
-        """Whole minutes or hours, ten of them at most."""
-        seconds = (self.end_us - self.begin_us) / SECOND_US
-        step = next((step for step in STEPS if seconds / step <= 10), STEPS[-1]) * SECOND_US
+        """Whole seconds, minutes or hours, ten of them at most."""
+        step = self.step * SECOND_US
         return list(range(-(-self.begin_us // step) * step, self.end_us + 1, step))
 
 
@@ -59,8 +76,10 @@ def draw_chart(
 ) -> Picture:
     """The picture of a survey with its records counted."""
     bars = lay_out(survey, since_us)
-    begin_us = min([bar.begin_us for bar in bars], default=survey.service_us - 3600 * SECOND_US)
-    scale = Scale(max(begin_us, since_us or begin_us), survey.service_us)
+    begin_us = min([survey.service_us - LEAST_US, *(bar.begin_us for bar in bars)])
+    if since_us is not None:
+        begin_us = min(max(begin_us, since_us), survey.service_us - SECOND_US)
+    scale = Scale(begin_us, survey.service_us)
     rows = max((bar.row for bar in bars), default=0) + 1
     height = TOP + rows * ROW + BOTTOM
     greatest, width_us = _greatest(survey), _column_us(survey)
@@ -101,7 +120,8 @@ def _grid(scale: Scale, rows: int) -> Iterator[Shape]:
         moment = datetime.fromtimestamp(time_us // SECOND_US, UTC)
         new_day = number == 0 or moment.date() != datetime.fromtimestamp(ticks[number - 1] // SECOND_US, UTC).date()
         yield Stroke(((scale.x(time_us), TOP - 6), (scale.x(time_us), bottom)), GRID, 1)
-        yield Words(scale.x(time_us), bottom + 16, f"{moment:%H:%M}", 11, QUIET, "middle")
+        told = f"{moment:%H:%M}" if scale.step >= 60 else f"{moment:%H:%M:%S}"
+        yield Words(scale.x(time_us), bottom + 16, told, 11, QUIET, "middle")
         if new_day and len(ticks) > 1:
             yield Words(scale.x(time_us), bottom + 30, f"{moment:%b} {moment.day}", 10, QUIET, "middle")
     yield Stroke(((scale.x(scale.end_us), TOP - 6), (scale.x(scale.end_us), bottom)), QUIET, 1)
@@ -143,7 +163,7 @@ def _curve(start: Point, end: Point) -> tuple[Point, ...]:
 
 
 def _span(bar: Bar, scale: Scale) -> Span:
-    left, right = scale.x(bar.begin_us), scale.x(bar.end_us)
+    left, right = min(scale.x(bar.begin_us), WIDTH - RIGHT - 2), scale.x(bar.end_us)
     return Span(left, max(right if bar.is_open else right - GAP, left + 2))
 
 

@@ -36,10 +36,27 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, below the options."""
-        with formatter.section("Examples"):
-            for example in self._examples:
-                formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+        _write_examples(formatter, self._examples)
         super().format_epilog(ctx, formatter)
+
+
+class Group(click.Group):
+    """A command that is made of others, with examples of them."""
+
+    def __init__(self, *arguments: Any, examples: Sequence[str] = (), **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, below the commands."""
+        _write_examples(formatter, self._examples)
+        super().format_epilog(ctx, formatter)
+
+
+def _write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
+    with formatter.section("Examples"):
+        for example in examples:
+            formatter.write(f"{'':{formatter.current_indent}}{example}\n")
 
 
 def debug_option() -> click.Option:

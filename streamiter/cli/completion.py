@@ -11,10 +11,13 @@ from streamiter.cli.command import Command
 
 VARIABLE = "_STREAMITER_COMPLETE"
 EXAMPLES = (
-    "streamiter completion bash > ~/.local/share/bash-completion/completions/streamiter",
+    "echo 'eval \"$(streamiter completion bash)\"' >> ~/.bashrc",
     "echo 'eval \"$(streamiter completion zsh)\"' >> ~/.zshrc",
     "streamiter completion fish > ~/.config/fish/completions/streamiter.fish",
 )
+# A zsh that nobody set up knows no compdef, and would complain each time that it starts.
+_COMPDEF = "    compdef "
+_COMPINIT = "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n"
 
 
 @click.command("completion", cls=Command, examples=EXAMPLES)
@@ -31,4 +34,4 @@ def command(ctx: click.Context, shell: str | None) -> None:
         raise click.UsageError("which shell? bash, zsh or fish")
     # Filled in here, and not by click's source(): that starts a bash, to see how old it is.
     completion = kind(ctx.find_root().command, {}, "streamiter", VARIABLE)
-    click.echo(completion.source_template % completion.source_vars())
+    click.echo((completion.source_template % completion.source_vars()).replace(_COMPDEF, _COMPINIT + _COMPDEF))

@@ -109,7 +109,8 @@ def _tell(error: Exception) -> int:
         # Files are named by their errors, or where they are written; what has no name is what is printed.
         _say("streamiter", f"{error.filename or STDOUT}: {error.strerror}")
         return WRONG
-    _say("streamiter", f"{type(error).__name__}: {error}; that was not foreseen: --debug shows where it came from")
+    text = " ".join(str(error).split())  # of any number of lines
+    _say("streamiter", f"{type(error).__name__}: {text}; that was not foreseen: --debug shows where it came from")
     return WRONG
 
 

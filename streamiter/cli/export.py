@@ -75,7 +75,7 @@ def command(place: Place, folder: Path, format_name: str, follow: bool, until: A
         raise click.UsageError(
             "--part-seconds is for --follow: what ends by itself closes its parts when they are full"
         )
-    check_order(options["start"], until)
+    check_order(options["start"], until, setting().clock.now())
     check_format(format_name)
     source = find_source(place)
     ending, write = FORMATS[format_name]

@@ -101,8 +101,13 @@ def _seconds(words: str) -> float | None:
     return total
 
 
-def check_order(start: object, until: object) -> None:
+def check_order(start: object, until: object, now: float) -> None:
     """An end that is before the begin is a mistake: nothing would ever lie between them."""
+    if start == "latest" and isinstance(until, datetime) and until.timestamp() <= now:
+        raise click.UsageError(
+            f"--until ({shown(until)}) has passed, and --from is latest: nothing lies between them; say where to begin, "
+            "such as --from '2 hours ago'"
+        )
     if isinstance(start, datetime) and isinstance(until, datetime) and until <= start:
         raise click.UsageError(
             f"--until ({shown(until)}) is not after --from ({shown(start)}): nothing lies between them"

@@ -29,6 +29,7 @@ EXAMPLES = (
 )
 
 _MORE_THAN_0 = click.FloatRange(min=0, min_open=True)
+REGION = "us-east-1"  # for clients that have none of their own
 _SECONDS = click.FloatRange(min=0)
 
 
@@ -121,14 +122,20 @@ def command(
             tell(f"listening on {sim.endpoint_url}")
             done.wait()
         else:
-            _run_shop(Shop(sim, clock), orders, sim.endpoint_url, done)
+            reached_by = f"AWS_ENDPOINT_URL={sim.endpoint_url} AWS_DEFAULT_REGION={place['region'] or REGION}"
+            _run_shop(Shop(sim, clock), orders, sim.endpoint_url, reached_by, done)
 
 
-def _run_shop(shop: Shop, rate: float, url: str, done: threading.Event) -> None:
+def _run_shop(shop: Shop, rate: float, url: str, reached_by: str, done: threading.Event) -> None:
     shop.write_history()
     writer = threading.Thread(target=shop.keep_writing, args=(rate,), name="orders", daemon=True)
     writer.start()
-    tell(f"listening on {url}; for example: streamiter tail {TABLE} --endpoint-url {url}")
+    tell(
+        f"listening on {url}; in another terminal, paste:\n"
+        f"  export {reached_by}\n"
+        "  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any\n"
+        f"  streamiter tail {TABLE}"
+    )
     done.wait()
     shop.close()
     writer.join()

@@ -90,7 +90,6 @@ def command(place: Place, start: Any, token_file: str | None, **options: Any) ->
     perhaps some lines once more, none is left out.
     """
     prepare_output()
-    check_order(start, options["until"])
     kept = TokenFile(token_file) if token_file is not None else None
     if kept is not None:
         kept.check_replaceable()
@@ -131,6 +130,8 @@ class Tail:
     def run(self, start: Any) -> None:
         """Reads and prints until it is over."""
         token = self._token_file.load() if self._token_file is not None else None
+        if token is None:
+            check_order(start, self._until, self._clock.now())
         self._status.draw([Span("finding the stream …", "dim")])
         try:
             if token is not None and self._token_file is not None and self._status.is_shown:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from streamiter.cli.command import Command, reaches_service
+from streamiter.cli.command import Command, Group, reaches_service
 from streamiter.cli.ending import Unwell
 from streamiter.cli.findings import finding_lines
 from streamiter.cli.moments import age
@@ -26,10 +26,15 @@ from streamiter.clock import SECOND_US
 from streamiter.stream.position import parse_position
 from streamiter.token import Token, TokenLane, load_token
 
+EXAMPLES = (
+    "streamiter token show users.token",
+    "streamiter token check users.token --url users",
+    "streamiter token convert bloop.json --to users.token",
+)
 FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
 
 
-@click.group("token", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("token", cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, examples=EXAMPLES)
 def command() -> None:
     """Show, check or convert tokens. FILE is a token as JSON, ours or Bloop's; - reads it from the pipe."""
     prepare_output()

@@ -27,10 +27,13 @@ class TokenFile:
             raise click.ClickException("the token file has an empty name: is a variable of your shell not set?")
         self.path = Path(os.path.realpath(path))  # a link stays one: what it leads to is replaced
         self.shown = str(path)
+        self._known: str | None = None  # what stood in it when we looked or wrote last
+        self._is_followed = False
 
     def load(self) -> dict[str, Any] | None:
         """The token, whole; None where there is no file yet."""
         token = self._read()
+        self._is_followed = True
         try:
             if token is not None:
                 load_token(token)
@@ -49,7 +52,7 @@ class TokenFile:
 
     def _read(self) -> dict[str, Any] | None:
         try:
-            text = sys.stdin.read() if self.shown == "-" else self.path.read_text("utf-8")
+            text = self._known = sys.stdin.read() if self.shown == "-" else self.path.read_text("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
@@ -69,11 +72,24 @@ class TokenFile:
         return token
 
     def save(self, token: dict[str, Any]) -> None:
-        """All of it or nothing, also when the power fails."""
+        """All of it or nothing, also when the power fails; what another process put there since `load` is left alone."""
+        text = json.dumps(token) + "\n"
         try:
-            replace_file(self.path, (json.dumps(token) + "\n").encode())
+            if self._is_followed and self._was_changed():
+                raise click.ClickException(
+                    f"another process has written to the token file {self.shown} meanwhile; it is left as that wrote it: "
+                    "give each reader a file of its own"
+                )
+            replace_file(self.path, text.encode())
         except OSError as error:
             raise self._cannot_be_written(error) from error
+        self._known = text
+
+    def _was_changed(self) -> bool:
+        try:
+            return self.path.read_text("utf-8", errors="replace") != self._known
+        except FileNotFoundError:
+            return False
 
     def check_replaceable(self) -> None:
         """Says now, and not after all is read, that it is no file."""

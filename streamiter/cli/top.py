@@ -58,7 +58,8 @@ def command(
     prepare_output()
     token = TokenFile(token_file).load() if token_file is not None else None
     console = Console(file=sys.stdout, highlight=False)
-    is_live = console.is_terminal and not as_json
+    # FORCE_COLOR makes a terminal of a pipe, for rich: colour is all that it asks for. A dumb one cannot draw anew.
+    is_live = sys.stdout.isatty() and not console.is_dumb_terminal and not as_json
     top = Top(
         find_source(place),
         console if is_live else None,

@@ -23,6 +23,7 @@ from streamiter.record import Record
 Test = Callable[[Record], bool]
 
 EVENTS = ("INSERT", "MODIFY", "REMOVE")
+_ONLY = {"event": EVENTS, "late": ("true", "false")}  # what there is: anything else would never be found
 OPERATORS = ("!=", "<=", ">=", "^=", "*=", "=", "<", ">")
 _DEEPEST = 50  # parentheses and nots within each other
 _TOKEN = re.compile(
@@ -125,21 +126,21 @@ class _Parser:
             self._depth -= 1
 
     def _comparison(self) -> Test:
-        is_event = self._next.text.lower() == "event"
+        name = self._next.text.lower()
         read = self._field()
         operator = self._next.text
-        is_event_name = is_event and (operator in ("=", "==", "!=") or operator.lower() == "in")
+        only = _ONLY.get(name, ()) if operator in ("=", "==", "!=") or operator.lower() == "in" else ()
         if self._takes_word("in"):
             self._expect_sign("(")
-            values = [self._value(is_event, is_event_name)]
+            values = [self._value(name, only)]
             while self._takes_sign(","):
-                values.append(self._value(is_event, is_event_name))
+                values.append(self._value(name, only))
             self._expect_sign(")")
             return lambda record: any(_is_equal(found, value) for found in read(record) for value in values)
         if self._next.kind != "sign" or self._next.text in "(),":
             raise self._wrong(f"expected one of {' '.join(OPERATORS)} or 'in'")
         operator = self._take().text
-        value = self._value(is_event, is_event_name)
+        value = self._value(name, only)
         compare = _COMPARISONS["=" if operator == "==" else operator]
         if operator == "!=":
             return lambda record: not any(_is_equal(found, value) for found in read(record))
@@ -160,16 +161,18 @@ class _Parser:
         self.fields.append((field, token.at))
         return lambda record: read_field(record, field)
 
-    def _value(self, is_event: bool, is_event_name: bool) -> str:
+    def _value(self, name: str, only: tuple[str, ...]) -> str:
         token = self._next
         if token.kind not in ("text", "word"):
             raise self._wrong("expected a value: a word, a number, or text in quotes")
-        if is_event_name and token.text.strip("'\"").upper() not in EVENTS:
-            raise self._wrong(f"expected {', '.join(EVENTS[:-1])} or {EVENTS[-1]}")  # another would never be found
+        if only and token.text.strip("'\"").lower() not in map(str.lower, only):
+            raise self._wrong(f"expected {', '.join(only[:-1])} or {only[-1]}")
         self._take()
-        text = token.text.upper() if is_event else token.text  # insert is INSERT
+        text = token.text.upper() if name == "event" else token.text  # insert is INSERT
         if token.kind == "word":
             return _Word(text)
+        if name == "late":
+            return _Word(text[1:-1])  # it is true or false, also in quotes
         return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] == '"' else text[1:-1]
 
     @property

@@ -86,10 +86,14 @@ def check_endpoint(url: Any) -> None:
         return
     if not isinstance(url, str):
         raise InvalidOption(f"endpoint_url= takes a str, not a {type(url).__name__}")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none, an address in broken brackets
+        parts, is_whole = urlsplit(""), False
     if parts.username is not None or parts.password is not None:
         raise InvalidStream("an endpoint_url with a user name or password in it is refused: it would end up in logs")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not is_whole:
         shown = "" if "@" in url else f", not {url!r}"  # what stands before an @ may be a password
         raise InvalidStream(f"an endpoint_url is written http://HOST:PORT or https://HOST{shown}")
 

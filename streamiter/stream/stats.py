@@ -20,8 +20,8 @@ class Stats:
     retries: int  # calls that failed and were made again
     throttles: int  # of these, how many the service refused because it was asked too often
     held_by: str | None  # the shard that records wait for, or "listing"
-    # Seconds between the service's clock and the last record returned (the first that waits, where none was), for each
-    # shard; 0 at its tip.
+    # For each shard, how many seconds old the first record is that waits to be returned; where none waits, the last one
+    # that was returned. 0 at its tip.
     lag: dict[str, float]
     waiting: int  # records fetched and not yet returned
     waiting_bytes: int  # about how many bytes these are

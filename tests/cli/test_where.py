@@ -131,6 +131,8 @@ def test_a_record_without_images_has_none():
         ("event = INSRT", 8, "expected INSERT, MODIFY or REMOVE, found 'INSRT'"),
         ("event in (insert, 'MODIFIED')", 18, "expected INSERT, MODIFY or REMOVE"),
         ("not event != ''", 13, "expected INSERT, MODIFY or REMOVE"),
+        ("late = maybe", 7, "expected true or false, found 'maybe'"),
+        ("not late in (true, 'no')", 19, "expected true or false"),
         ("event = MODIFY and foo = 3", 19, "expected one of event, key"),
         ("event = MODIFY key = 3", 15, "expected 'and', 'or' or the end"),
         ("event = 'MODIFY", 8, "does not end"),

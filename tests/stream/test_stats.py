@@ -111,7 +111,7 @@ def test_held_by_names_the_listing_before_anything_is_listed(written: Simulator,
     assert stream.stats.held_by == "listing"
 
 
-def test_lag_is_the_age_of_the_last_record_returned(written: Simulator, open_stream: Open):
+def test_lag_is_the_age_of_the_first_record_that_waits(written: Simulator, open_stream: Open):
     written.clock.advance(1000)
     stream = open_stream()
     take(stream, written.clock, 2)
@@ -128,6 +128,21 @@ def test_lag_counts_what_waits_before_anything_was_returned(written: Simulator, 
     stream = open_stream()
     assert drain(stream, written.clock, quiet=5) == []
     assert stream.stats.lag["S1"] == pytest.approx(1010, abs=2)
+
+
+def test_a_first_record_after_hours_of_quiet_is_no_lag_of_hours(written: Simulator, open_stream: Open):
+    """Whoever is woken by lag is not woken by a record that waits for two seconds."""
+    stream = open_stream()
+    drain(stream, written.clock)
+    for _ in range(6 * 360):
+        written.clock.advance(10)
+        assert next(stream) is None
+    written.put("S1")
+    lags = []
+    while next(stream) is None:
+        lags.append(stream.stats.lag["S1"])
+        written.clock.advance(0.25)
+    assert any(lags) and max(lags) < 10
 
 
 def test_open_shards_and_those_that_ended(written: Simulator, open_stream: Open):
