@@ -107,6 +107,18 @@ def test_a_success_in_between_renews_the_patience(three: Simulator, open_stream:
     assert_all_came(drain(stream, three.clock, step=0.5), three)
 
 
+def test_the_time_that_the_caller_was_away_tries_no_patience(three: Simulator, open_stream: Open):
+    stream = open_stream(patience=60)
+    came = take(stream, three.clock, 5)
+    three.fault("GetRecords", "S2", kind="throttle", times=2)
+    for _ in range(4):  # with one failure before each pause, there is no error that lasted
+        three.clock.advance(3600)
+        while (record := next(stream)) is not None:
+            came.append(record)
+    assert stream.stats.throttles == 2
+    assert_came(came + drain(stream, three.clock), in_order(three))
+
+
 def test_the_listing_is_named_when_it_is_the_listing(three: Simulator, open_stream: Open):
     three.fault("DescribeStream", kind="500", times=None)
     _, error = until_raises(TransientError, open_stream(patience=5), three.clock)
@@ -118,7 +130,7 @@ def test_a_listing_that_fails_when_all_is_quiet_does_not_wait_for_the_next_minut
     drain(stream, three.clock, quiet=300)
     three.calls.clear()
     three.fault("DescribeStream", kind="500", times=3)
-    drain(stream, three.clock, quiet=100, step=0.1)  # else its patience would run out, on a single failure
+    drain(stream, three.clock, quiet=100, step=0.1)
     listings = three.calls.of("DescribeStream")
     assert [call.outcome == "ok" for call in listings[:4]] == [False, False, False, True]
     assert listings[3].time - listings[0].time < 3
