@@ -125,6 +125,31 @@ def test_the_listing_is_named_when_it_is_the_listing(three: Simulator, open_stre
     assert "listing the shards" in str(error)
 
 
+@pytest.mark.parametrize("position", ["trim_horizon", "latest"])
+def test_a_page_of_a_listing_that_fails_is_asked_for_again_not_the_whole_of_it(
+    sim: Simulator, open_stream: Open, position: str
+):
+    sim.shape(" ~ ".join(f"S{number}" for number in range(10, 30)))
+    sim.knobs.shards_per_page = 2
+    for page in range(10):  # each page fails before it comes
+        sim.fault("DescribeStream", kind="throttle", after=page)
+    stream = open_stream(position)
+    sim.put("S29")
+    assert_all_came(drain(stream, sim.clock, quiet=50), sim)
+    listed = [call.operation for call in sim.calls].index("GetShardIterator")
+    assert listed == (20 if position == "trim_horizon" else 30), "a listing to begin with, and one for the position"
+
+
+def test_a_listing_that_cannot_go_on_begins_anew(sim: Simulator, open_stream: Open):
+    """As where its cursor is not taken any more."""
+    sim.shape("S1 ~ S2 ~ S3")
+    write(sim, "S1", "S2", "S3")
+    sim.knobs.shards_per_page = 1
+    sim.fault("DescribeStream", kind="500", after=1, times=4)
+    assert_all_came(drain(open_stream(), sim.clock), sim)
+    assert sim.calls.total("DescribeStream") >= 1 + 4 + 3
+
+
 def test_a_listing_that_fails_when_all_is_quiet_does_not_wait_for_the_next_minute(three: Simulator, open_stream: Open):
     stream = open_stream(patience=20)
     drain(stream, three.clock, quiet=300)
