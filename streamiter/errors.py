@@ -24,9 +24,22 @@ Every message says what happened, where, and what to do next. None holds images 
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class StreamiterError(Exception):
     """The root: catching it catches everything that streamiter raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message alone: a pool of processes breaks where that does not fit.
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[StreamiterError], args: tuple[Any, ...], members: dict[str, Any]) -> StreamiterError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(members)
+    return error
 
 
 class InvalidOption(StreamiterError, ValueError):

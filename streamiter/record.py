@@ -114,6 +114,7 @@ class ChangeRecord(Record):
     """A change of a row, in the shape that Bloop's users know: `record["new"]`, `record["meta"]["created_at"]`.
 
     Images stay as the service sent them until somebody reads them. Numbers come as Decimal, binary as bytes, sets as set.
+    A record that is kept for long keeps the whole answer that it came in, up to 1 MB; its `copy.deepcopy`, or `new`, does not.
     """
 
     _envelope: Envelope = NO_ENVELOPE

@@ -1,6 +1,7 @@
 """The public surface is small, and pinned here: whoever changes it does so on purpose."""
 
 import ast
+import copy
 import pickle
 import subprocess
 import sys
@@ -117,3 +118,18 @@ def test_values_are_pickled_by_where_they_live():
     shard = streamiter.Shard("S1", ("S0",))
     assert pickle.loads(pickle.dumps(shard)) == shard
     assert pickle.loads(pickle.dumps(streamiter.Stream)) is streamiter.Stream
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        streamiter.InvalidToken("it is torn", where="$.lanes", hint="take another"),
+        streamiter.RecordsExpired("S1", "record 7", reason="trimmed"),
+        streamiter.PoisonRecord("S1", "7", "Order", ValueError()),
+        streamiter.MissingExtra("pyspark", "spark"),
+        streamiter.Throttled("slow down"),
+    ],
+)
+def test_errors_go_from_process_to_process(error: streamiter.StreamiterError):
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(twin), str(twin), vars(twin)) == (type(error), str(error), vars(error))

@@ -250,6 +250,17 @@ class Lane:
         return self.start.opened_us if isinstance(self.start, Horizon | AtTime) else None
 
     @property
+    def followed_us(self) -> int | None:
+        """From when on its children may hold records, in service time: its end was perhaps seen long after it came."""
+        if self.ended_us is None or self.was_finished:
+            return self.ended_us
+        own_us = self.last_us if len(self) or self.place is not None else None
+        # Its own records came before; up to a tip there was no end. Without both its children are no older than it may be. An
+        # order time of 0 tells nothing: the service gave no creation times.
+        known_us = max(own_us or 0, self.idle_us or 0) or self.opened_us or self.ended_us
+        return min(self.ended_us, known_us)
+
+    @property
     def was_returned(self) -> bool:
         """Whether a record of the shard itself was returned, or, before a resume, its end."""
         return self.place is not None or self.given > 0 or self.was_finished

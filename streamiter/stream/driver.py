@@ -6,7 +6,8 @@ Calls are made side by side by daemon threads; everything else, and the clock, b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from streamiter.clock import SECOND_US, Clock, microseconds
@@ -40,6 +41,7 @@ class Driver:
         patience: float,
     ) -> None:
         self.reading = reading
+        self.is_torn = False  # work on the reading broke off half way: only its token can be relied on
         self.calls: Counter[str] = Counter()
         self.faults = Faults(listener, microseconds(patience))
         self._source = source
@@ -79,6 +81,7 @@ class Driver:
             self._callers.close(0.0)
             self._callers = Callers(self._concurrency)
         self.reading = reading
+        self.is_torn = False
         self.faults.clear()
         self._fatal = None
         self._told_serial = 0
@@ -102,16 +105,15 @@ class Driver:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
         if not wait and not self._callers.has_answers and not self._has_calls_due:
             return self.is_asking  # as it is between most records
-        self.reading.settle()
-        for answer in self._callers.answers():
-            self._take(answer)
-        if self._is_closed:
-            return False
-        self._ask()
-        if wait and self.is_asking:
-            for answer in self._callers.answers(WAIT_SECONDS):
-                self._take(answer)
+        with self._in_one_piece():
+            self.reading.settle()
+            self._take_answers()
+            if self._is_closed:
+                return False
             self._ask()
+            if wait and self.is_asking:
+                self._take_answers(WAIT_SECONDS)
+                self._ask()
         return self.is_asking
 
     @property
@@ -130,7 +132,7 @@ class Driver:
             error, self._fatal = self._fatal, None
             self._told_serial = self.reading.schedule.serial
             raise error
-        self.faults.raise_overdue(self.now_us)
+        self.faults.raise_overdue()
 
     @property
     def next_due_us(self) -> int:
@@ -147,13 +149,34 @@ class Driver:
     def heartbeat(self) -> None:
         """Renews the iterators that are near their end, and no others."""
         now_us = self.now_us
-        self.reading.settle()
-        for answer in self._callers.answers():
-            self._take(answer)
-        waiting = self._fetches.renew(self.reading, self._callers, now_us)
-        while not self._is_closed and not waiting.isdisjoint(self._fetches.under_way):
-            for answer in self._callers.answers(WAIT_SECONDS):
+        with self._in_one_piece():
+            self.reading.settle()
+            self._take_answers()
+            waiting = self._fetches.renew(self.reading, self._callers, now_us)
+            while not self._is_closed and not waiting.isdisjoint(self._fetches.under_way):
+                self._take_answers(WAIT_SECONDS)
+
+    @contextmanager
+    def _in_one_piece(self) -> Iterator[None]:
+        """What breaks off inside leaves the reading torn: Ctrl-C, a signal's handler that raises, the caller's own clock.
+
+        An answer may be lost then that has left the queue, or a call be noted that was never made.
+        """
+        try:
+            yield
+        except BaseException:
+            self.is_torn = True
+            raise
+
+    def _take_answers(self, wait_seconds: float = 0.0, *, but: object = None) -> Answer | None:
+        """Takes in what is here, but for the answer to one job, which it gives."""
+        kept: Answer | None = None
+        for answer in self._callers.answers(wait_seconds):
+            if but is not None and answer.job is but:
+                kept = answer
+            else:
                 self._take(answer)
+        return kept
 
     def _ask(self) -> None:
         now_us = self.now_us
@@ -181,13 +204,12 @@ class Driver:
         """Makes one call and waits for it; other answers are taken in meanwhile."""
         job = object()
         self._callers.submit(job, call)
-        while True:
+        mine: Answer | None = None
+        while mine is None:
             if self._is_closed:
                 raise StreamiterError("the stream was closed meanwhile")
-            for answer in self._callers.answers(WAIT_SECONDS):
-                if answer.job is not job:
-                    self._take(answer)
-                elif answer.error is not None:
-                    raise answer.error
-                else:
-                    return answer.result
+            with self._in_one_piece():
+                mine = self._take_answers(WAIT_SECONDS, but=job)
+        if mine.error is not None:
+            raise mine.error
+        return mine.result

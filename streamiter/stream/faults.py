@@ -18,6 +18,7 @@ FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
 FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
 LONGEST_PAUSE_US = 2 * SECOND_US
 LONGEST_THROTTLE_PAUSE_US = 5 * SECOND_US
+LONGEST_CALL_US = 25 * SECOND_US  # until our own clients give a call up
 
 
 @dataclass(slots=True)
@@ -25,8 +26,11 @@ class _Fault:
     """A row of failures of one shard, or of the listing."""
 
     since_us: int
+    last_us: int
     error: BaseException
     times: int = 0
+    pause_us: int = 0  # after the last one
+    tried_us: int = 0  # for how long it was tried since somebody was told
 
 
 class Faults:
@@ -41,14 +45,17 @@ class Faults:
 
     def note(self, name: str, error: BaseException, now_us: int) -> int:
         """A call failed; gives when it is to be made again."""
-        fault = self._rows.setdefault(name, _Fault(now_us, error))
-        fault.error = error
+        fault = self._rows.setdefault(name, _Fault(now_us, now_us, error))
+        # What the caller was away for does not count: a shard that failed twice, an hour apart, was not tried for an hour.
+        fault.tried_us += min(now_us - fault.last_us, fault.pause_us + LONGEST_CALL_US)
+        fault.error, fault.last_us = error, now_us
         fault.times += 1
         self.retries += 1
         self.throttles += isinstance(error, Throttled)
         pause_us = pause_after(error, fault.times)
         # Shards that failed together are not to come back together.
         pause_us += pause_us * (crc32(name.encode()) % 256) // 512
+        fault.pause_us = pause_us
         self._tell(name, fault, pause_us / SECOND_US)
         return now_us + pause_us
 
@@ -67,11 +74,11 @@ class Faults:
         """Forgets all rows; what was counted stays."""
         self._rows.clear()
 
-    def raise_overdue(self, now_us: int) -> None:
+    def raise_overdue(self) -> None:
         """Raises for a row that outlasted the patience; then it is tried again, with the same patience."""
         for name, fault in self._rows.items():
-            if now_us - fault.since_us >= self.patience_us:
-                fault.since_us = now_us
+            if fault.tried_us >= self.patience_us:
+                fault.tried_us = 0
                 waited = f"{self.patience_us / SECOND_US:.0f} s"
                 kind = type(fault.error) if isinstance(fault.error, SourceError) else SourceError
                 raise kind(

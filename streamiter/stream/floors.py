@@ -43,10 +43,10 @@ class Floors:
         """The last order time of its parents."""
         return max((lane.last_us for lane in self.above(shard_id) if lane.last_us is not None), default=None)
 
-    def ended_us(self, shard_id: str) -> int | None:
-        """When its parents ended; now, where it has none."""
-        ends = [lane.ended_us for lane in self.above(shard_id) if lane.ended_us is not None]
-        return max(ends, default=self._retention.service_us)
+    def begins_us(self, shard_id: str) -> int | None:
+        """From when on it may hold records: since its parents', as far as they tell; now, where it has none."""
+        begins = [us for lane in self.above(shard_id) if (us := lane.followed_us) is not None]
+        return max(begins, default=self._retention.service_us)
 
     def above(self, shard_id: str) -> list[Lane]:
         """The lanes of its parents, ghosts too."""

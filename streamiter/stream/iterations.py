@@ -92,6 +92,7 @@ class Iterations:
         return False
 
     def _ending(self, end: End) -> Ending | None:
+        self._outlet.mend()
         if end is None:
             return None
         if isinstance(end, int):

@@ -10,6 +10,9 @@ from streamiter.clock import SECOND_US
 from streamiter.shard import Shard
 from streamiter.source.base import ShardPage
 
+# How often a page may fail before its listing begins anew, for its cursor may be at fault. It does not at once, or a stream of
+# many pages might never be listed to its end.
+MOST_FAILURES = 3
 MOST_BROKEN = 2  # listings in a row that may lead in a circle, before the circle is taken for the end
 
 
@@ -29,6 +32,7 @@ class Listing:
     rows: list[Shard] = field(default_factory=list)
     cursors: set[str] = field(default_factory=set)
     next: str | None = None
+    failures: int = 0  # of the page that is asked for, in a row
 
 
 class Lister:
@@ -68,10 +72,17 @@ class Lister:
         """A page is asked for."""
         self._asked_us.append(now_us)
 
+    def fail(self) -> bool:
+        """The page failed. Gives whether it is to be asked for again."""
+        assert self.listing is not None
+        self.listing.failures += 1
+        return self.listing.failures < MOST_FAILURES
+
     def take(self, page: ShardPage) -> Outcome:
         """Takes a page of the listing in."""
         listing = self.listing
         assert listing is not None
+        listing.failures = 0
         listing.rows += page.shards
         if page.next is not None and page.next not in listing.cursors:
             listing.cursors.add(page.next)

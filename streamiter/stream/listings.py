@@ -65,9 +65,11 @@ class Listings:
         self._lister.is_asked = False
         self._calls["list_shards"] += 1
         if answer.error is not None:
-            self._break(reading)
             self._lister.again_us = self._faults.note(LISTING, answer.error, self._now_us)
-            return None if isinstance(answer.error, TransientError) else answer.error
+            is_passing = isinstance(answer.error, TransientError)
+            if not (is_passing and self._lister.fail()):
+                self._break(reading)
+            return None if is_passing else answer.error
         self._faults.recover(LISTING, self._now_us)
         outcome = self._lister.take(answer.result)
         if outcome is Outcome.BROKEN:
@@ -77,17 +79,22 @@ class Listings:
         return None
 
     def list_now(self, call: Call) -> tuple[list[Shard], int]:
-        """Lists the shards at once and waits for it, with the patience that all else has: rows, and when it began."""
-        since_us = self._now_us
-        while True:
-            try:
-                return self._list_whole(call)
-            except TransientError as error:
-                again_us = self._faults.note(LISTING, error, self._now_us)
-                if self._now_us - since_us >= self._faults.patience_us:
-                    self._faults.forget(LISTING)
-                    raise
-                self._clock.sleep((again_us - self._now_us) / SECOND_US)
+        """Lists the shards at once and waits for it: rows, and when it began."""
+        rows: list[Shard] = []
+        cursors: set[str | None] = set()
+        following: str | None = None
+        began_us: int | None = None
+        while following not in cursors:
+            cursors.add(following)
+            page = self._page_now(call, following)
+            rows += page.shards
+            began_us = began_us or self._service_us(page)
+            self.is_final = page.is_final
+            if page.next is None:
+                break
+            following = page.next
+        assert began_us is not None
+        return rows, began_us
 
     # -- inside
 
@@ -110,23 +117,21 @@ class Listings:
         reading.see(self._lister.end().rows)
         reading.discovery.fail()
 
-    def _list_whole(self, call: Call) -> tuple[list[Shard], int]:
-        rows: list[Shard] = []
-        cursors: set[str | None] = set()
-        following: str | None = None
-        began_us: int | None = None
-        while following not in cursors:
-            cursors.add(following)
+    def _page_now(self, call: Call, after: str | None) -> ShardPage:
+        """One page, with the patience that all else has."""
+        since_us = self._now_us
+        while True:
             self._clock.sleep(max(0, self._lister.free_us - self._now_us) / SECOND_US)
             self._lister.count(self._now_us)
-            page: ShardPage = call(partial(self._source.list_shards, following))
-            self._calls["list_shards"] += 1
-            rows += page.shards
-            began_us = began_us or self._service_us(page)
-            self.is_final = page.is_final
-            if page.next is None:
-                break
-            following = page.next
-        self._faults.recover(LISTING, self._now_us)
-        assert began_us is not None
-        return rows, began_us
+            try:
+                page: ShardPage = call(partial(self._source.list_shards, after))
+            except TransientError as error:
+                again_us = self._faults.note(LISTING, error, self._now_us)
+                if self._now_us - since_us >= self._faults.patience_us:
+                    self._faults.forget(LISTING)
+                    raise
+                self._clock.sleep((again_us - self._now_us) / SECOND_US)
+            else:
+                self._calls["list_shards"] += 1
+                self._faults.recover(LISTING, self._now_us)
+                return page

@@ -123,7 +123,7 @@ class Opening:
             shard_id,
             self._lineage.rank(shard_id),
             self._floors.floor(shard_id),
-            self._floors.ended_us(shard_id),
+            self._floors.begins_us(shard_id),
             closed=self._lineage[shard_id].closed,
             lateness_us=self._lateness_us or 0,
         )

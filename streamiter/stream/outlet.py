@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from streamiter.record import Record
@@ -20,7 +20,15 @@ _NOTHING: Iterator[Record] = iter(())
 class Outlet:
     """Gives the next record. What `ready` gives has come out already, but for being asked for: nearly all records."""
 
-    def __init__(self, driver: Driver, listener: Listener, telling: Telling, sieve: Sieve, stops: Stops) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        listener: Listener,
+        telling: Telling,
+        sieve: Sieve,
+        stops: Stops,
+        begin_anew: Callable[[], None],
+    ) -> None:
         self.ready: Iterator[Record] = _NOTHING
         self.is_closed = False
         self._driver = driver
@@ -28,6 +36,7 @@ class Outlet:
         self._telling = telling
         self._sieve = sieve
         self._stops = stops
+        self._begin_anew = begin_anew
 
     def put_back(self) -> None:
         """What is ready is to be asked for anew: it may go beyond an ending."""
@@ -38,9 +47,15 @@ class Outlet:
         self.is_closed = True
         self.ready = _NOTHING
 
+    def mend(self) -> None:
+        """Where Ctrl-C or the like broke work off half way, reading goes on from the token, which no such thing changes."""
+        if self._driver.is_torn:
+            self._begin_anew()
+
     def next(self, ending: Ending | None = None) -> Record | None:
         """The next record, up to an ending; None: at this moment nothing is due. Raises what must be told."""
         self._listener.check_not_telling()
+        self.mend()
         driver = self._driver
         driver.turn(wait=False)
         while True:

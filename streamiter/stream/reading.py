@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from streamiter.lineage import EVERY_US, Discovery, Lineage, agreeing_us
 from streamiter.merge import Lane, Merge
-from streamiter.position import Position
+from streamiter.position import Horizon, Position
 from streamiter.record import Record
 from streamiter.shard import Shard, hinted_us
 from streamiter.stream import gaps, resume
@@ -254,7 +254,7 @@ class Reading:
             if not self.discovery.is_waiting(lane.shard_id):
                 self.merge.release(lane.shard_id)
         elif lane.is_gone:
-            lane.gap = None
+            lane.restart(Horizon(self.service_us))  # what is lost below it was accepted, too
             self._ends.pass_over(lane, now_us)
         else:
             lane.restart(self._start.position(lane.emitted_us, self.service_us))

@@ -97,7 +97,9 @@ class Stream:
         self._sieve = Sieve(known_model, seen, self._tally)
         self._telling = Telling(self._listener, self._driver, self._tally, is_ordered=lateness is not None)
         self._stops = Stops(self._driver, self._listener, self._sieve, skips_gaps=on_gap == "skip")
-        self._outlet = Outlet(self._driver, self._listener, self._telling, self._sieve, self._stops)
+        self._outlet = Outlet(
+            *(self._driver, self._listener, self._telling, self._sieve, self._stops), self._begin_anew
+        )
         self._iterations = Iterations(
             *(self._outlet, self._driver, self._clock, self._telling), lateness_us=self._lateness_us
         )
@@ -191,6 +193,7 @@ class Stream:
     def heartbeat(self) -> None:
         """Renews the iterators that are near their expiry. Safe in a tight loop: it calls out for these alone."""
         if not self._outlet.is_closed:
+            self._outlet.mend()
             self._driver.heartbeat()
             self._telling.tell_noted()
 
@@ -241,13 +244,19 @@ class Stream:
         )
 
     def _restart(self, token: Token) -> None:
-        old = self._driver.reading
+        self._begin(token)
+        self._stops.last = None
+        self._sieve.clear()
+
+    def _begin_anew(self) -> None:
+        self._begin(self._driver.reading.token())
+
+    def _begin(self, token: Token) -> None:
+        old, new = self._driver.reading, self._read_from(token)
         old.settle()
         self._outlet.put_back()
         self._tally.add(old)
-        self._stops.last = None
-        self._sieve.clear()
-        self._driver.restart(self._read_from(token))
+        self._driver.restart(new)
 
     def _move_to_latest(self) -> None:
         """Lists the shards, and waits for it: what is written after this returns is to be seen."""

@@ -107,10 +107,47 @@ def test_a_success_in_between_renews_the_patience(three: Simulator, open_stream:
     assert_all_came(drain(stream, three.clock, step=0.5), three)
 
 
+def test_the_time_that_the_caller_was_away_tries_no_patience(three: Simulator, open_stream: Open):
+    stream = open_stream(patience=60)
+    came = take(stream, three.clock, 5)
+    three.fault("GetRecords", "S2", kind="throttle", times=2)
+    for _ in range(4):  # with one failure before each pause, there is no error that lasted
+        three.clock.advance(3600)
+        while (record := next(stream)) is not None:
+            came.append(record)
+    assert stream.stats.throttles == 2
+    assert_came(came + drain(stream, three.clock), in_order(three))
+
+
 def test_the_listing_is_named_when_it_is_the_listing(three: Simulator, open_stream: Open):
     three.fault("DescribeStream", kind="500", times=None)
     _, error = until_raises(TransientError, open_stream(patience=5), three.clock)
     assert "listing the shards" in str(error)
+
+
+@pytest.mark.parametrize("position", ["trim_horizon", "latest"])
+def test_a_page_of_a_listing_that_fails_is_asked_for_again_not_the_whole_of_it(
+    sim: Simulator, open_stream: Open, position: str
+):
+    sim.shape(" ~ ".join(f"S{number}" for number in range(10, 30)))
+    sim.knobs.shards_per_page = 2
+    for page in range(10):  # each page fails before it comes
+        sim.fault("DescribeStream", kind="throttle", after=page)
+    stream = open_stream(position)
+    sim.put("S29")
+    assert_all_came(drain(stream, sim.clock, quiet=50), sim)
+    listed = [call.operation for call in sim.calls].index("GetShardIterator")
+    assert listed == (20 if position == "trim_horizon" else 30), "a listing to begin with, and one for the position"
+
+
+def test_a_listing_that_cannot_go_on_begins_anew(sim: Simulator, open_stream: Open):
+    """As where its cursor is not taken any more."""
+    sim.shape("S1 ~ S2 ~ S3")
+    write(sim, "S1", "S2", "S3")
+    sim.knobs.shards_per_page = 1
+    sim.fault("DescribeStream", kind="500", after=1, times=4)
+    assert_all_came(drain(open_stream(), sim.clock), sim)
+    assert sim.calls.total("DescribeStream") >= 1 + 4 + 3
 
 
 def test_a_listing_that_fails_when_all_is_quiet_does_not_wait_for_the_next_minute(three: Simulator, open_stream: Open):
@@ -118,7 +155,7 @@ def test_a_listing_that_fails_when_all_is_quiet_does_not_wait_for_the_next_minut
     drain(stream, three.clock, quiet=300)
     three.calls.clear()
     three.fault("DescribeStream", kind="500", times=3)
-    drain(stream, three.clock, quiet=100, step=0.1)  # else its patience would run out, on a single failure
+    drain(stream, three.clock, quiet=100, step=0.1)
     listings = three.calls.of("DescribeStream")
     assert [call.outcome == "ok" for call in listings[:4]] == [False, False, False, True]
     assert listings[3].time - listings[0].time < 3

@@ -319,3 +319,43 @@ def test_a_day_later_the_grandchildren_are_read_after_the_gap(generations: Simul
     for shard in ("S1", "S2", "S3"):
         mine = [record.sequence_number for record in came if record.shard_id == shard]
         assert mine == sorted(mine, key=int)
+
+
+def test_a_child_whose_first_records_were_trimmed_before_it_was_read_is_a_gap(sim: Simulator, open_stream: Open):
+    """Its parent's end was seen by a reader a few hours behind: the child's records are older than that."""
+    sim.shape("S1")
+    write(sim, "S1")
+    sim.roll("S1", "S2")
+    write(sim, "S2")
+    sim.clock.advance(hours=20)
+    write(sim, "S2")
+    sim.fault("GetRecords", "S2", kind="500", times=None)
+    stream = open_stream(patience=10**6)
+    assert len(drain(stream, sim.clock)) == 3
+    token = stream.token
+    sim.heal()
+    sim.clock.advance(hours=5)
+    stream = open_stream(token)
+    came, gap = until_raises(RecordsExpired, stream, sim.clock)
+    assert (came, gap.shard_id) == ([], "S2")
+    stream.skip()
+    assert identities(drain(stream, sim.clock)) == identities(sim.history[-3:])
+
+
+def test_a_child_that_cannot_be_older_than_what_its_quiet_parent_gave_last_is_none(sim: Simulator, open_stream: Open):
+    sim.shape("S1")
+    write(sim, "S1")
+    stream = open_stream()
+    assert len(drain(stream, sim.clock)) == 3
+    for _ in range(30):
+        sim.clock.advance(hours=1)
+        drain(stream, sim.clock)
+    sim.roll("S1", "S2")
+    write(sim, "S2")
+    assert len(drain(stream, sim.clock)) == 3
+    sim.roll("S2", "S3")
+    for _ in range(40):  # once an hour
+        stream = open_stream(stream.token)
+        sim.clock.advance(hours=1)
+        drain(stream, sim.clock)
+    assert stream.stats.gaps == 0
