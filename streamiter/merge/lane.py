@@ -30,7 +30,7 @@ class Lane:
         "_cut_count", "_cut_place", "_cut_us", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "empties",
         "ended_us", "gap", "head", "idle_us", "is_at_tip", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
         "places", "rank", "record_bytes", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
-        "unresolved", "unweighed_bytes", "was_finished",
+        "told_us", "unresolved", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +60,7 @@ class Lane:
         self.was_finished = False  # before a resume
         self.idle_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
+        self.told_us: int | None = None  # when that came, in service time
         self.service_us = NEVER  # service time of the last page
         self.record_bytes = 0.0  # about how many bytes a waiting record takes
         self.unweighed_bytes = 0.0  # what came since the merge last looked
@@ -111,7 +112,7 @@ class Lane:
             self.is_at_tip = False
         if records:
             self._is_fresh = False
-            self.newest_us = records[-1].created_us
+            self.newest_us, self.told_us = records[-1].created_us, service_us
             self._append(records, size_bytes / len(records))
         elif not skipped:
             self.empties += 1

@@ -45,8 +45,16 @@ class Floors:
 
     def begins_us(self, shard_id: str) -> int | None:
         """From when on it may hold records: since its parents', as far as they tell; now, where it has none."""
-        begins = [us for lane in self.above(shard_id) if (us := lane.followed_us) is not None]
+        begins = [us for lane in self.above(shard_id) if (us := self._followed_us(lane)) is not None]
         return max(begins, default=self._retention.service_us)
+
+    def _followed_us(self, lane: Lane) -> int | None:
+        """From when on the lane's children may hold records that were held when it was read."""
+        followed_us, told_us = lane.followed_us, lane.told_us
+        if followed_us is not None and told_us is not None and followed_us < told_us - self._retention.held_us:
+            # Records were held for longer than the service says, and any moment may end that: its horizon was then the start.
+            return told_us
+        return followed_us
 
     def above(self, shard_id: str) -> list[Lane]:
         """The lanes of its parents, ghosts too."""

@@ -359,3 +359,28 @@ def test_a_child_that_cannot_be_older_than_what_its_quiet_parent_gave_last_is_no
         sim.clock.advance(hours=1)
         drain(stream, sim.clock)
     assert stream.stats.gaps == 0
+
+
+def test_what_is_held_beyond_retention_is_no_gap(sim: Simulator, open_stream: Open):
+    """The service removes what is older when it likes: its oldest shards may hold more than a day."""
+    sim.knobs.retention = 30 * 3600
+    sim.shape("S1")
+    write(sim, "S1")
+    sim.roll("S1", "S2")
+    write(sim, "S2")
+    sim.clock.advance(hours=25)
+    assert identities(drain(open_stream(), sim.clock)) == identities(sim.history)
+
+
+def test_nor_where_the_reader_is_killed_before_it_comes_to_the_child(sim: Simulator, open_stream: Open):
+    sim.knobs.retention = 30 * 3600
+    sim.shape("S1")
+    write(sim, "S1")
+    sim.roll("S1", "S2")
+    write(sim, "S2")
+    sim.clock.advance(hours=25)
+    sim.fault("GetRecords", "S2", kind="500", times=None)
+    first = open_stream(patience=10**6)
+    came = drain(first, sim.clock)
+    sim.heal()
+    assert identities(came + drain(open_stream(first.token), sim.clock)) == identities(sim.history)
