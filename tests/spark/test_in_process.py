@@ -199,9 +199,9 @@ def test_an_idle_reader_answers_from_memory(served):
         pass
     reader.partitions(start, end)
     before = len(served.calls)
-    for _ in range(200):
+    for _ in range(1000):
         assert reader.latestOffset(end, limit) == end
-    assert len(served.calls) - before <= 3, "what polls the shard is a thread"
+    assert len(served.calls) - before < 100, "what polls the shard is a thread, which does so by the clock"
     reader.stop()
 
 
