@@ -86,7 +86,7 @@ def test_attributes_may_have_any_name(spark, tmp_path):
     """DynamoDB takes dots, blanks and quotes in names; Spark and Delta read them as something else where they may."""
     by = ["user.id", 'the "id"']
     columns = '`user.id` string, `the "id"` string, `n.m n` int'
-    merge = merge_delta(str(tmp_path / "delta"), by, app_id="a")
+    merge = merge_delta(tmp_path / "delta", by, app_id="a")
     merge(changes(spark, columns, ("ann", "x", 1), ("bob", "x", 1), ("ann", "x", 2)), 0)
     merge(changes(spark, columns, ("bob", "x", 7)), 1)
     rows = DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().to_pylist()
