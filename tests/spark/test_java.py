@@ -76,7 +76,12 @@ def test_without_a_folder_of_the_users_the_shim_is_in_one_that_goes_with_the_pro
     environment = {"XDG_CACHE_HOME": str(no_java / "file"), "TMPDIR": str(no_java / "temp")}
     root = Path(__file__).parents[2]
     told = subprocess.run(
-        [sys.executable, "-c", script], env=os.environ | environment, cwd=root, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert told.stdout.split() == ["True"]
     assert list((no_java / "temp").iterdir()) == []
