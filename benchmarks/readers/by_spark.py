@@ -28,10 +28,10 @@ from streamiter.spark import ensure_java, register
 from streamiter.spark.batch import BatchReader
 from streamiter.spark.columns import standard_schema
 from streamiter.spark.datasource import DynamoDBStreamsFormat
-from streamiter.spark.floors import Floors
-from streamiter.spark.formats import make_source
 from streamiter.spark.parts import Partition, ShardRange
+from streamiter.spark.settling import settle
 from streamiter.spark.shards import ShardReader
+from streamiter.spark.worker import _source_of
 
 FRAME = (
     "order_key string, event_id string, event_name string, sequence_number string, new_image string, old_image string"
@@ -43,9 +43,8 @@ class TupleReader(BatchReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, Partition)
-        source = make_source(self._options, partition.stream)
-        clock = SystemClock()
-        reader = ShardReader(source, Floors(source, clock), clock)
+        source, floors = _source_of(self._options, partition.stream)  # kept from task to task, as for rows in batches
+        reader = ShardReader(source, floors, SystemClock())
         for part in partition.parts:
             assert isinstance(part, ShardRange)
             for records in reader.read(part):
@@ -53,6 +52,7 @@ class TupleReader(BatchReader):
                     assert isinstance(record, ChangeRecord)
                     yield _tuple(record, partition.stream)
         source.close()
+        settle()
 
 
 def _tuple(record: ChangeRecord, stream: str) -> tuple[Any, ...]:

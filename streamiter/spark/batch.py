@@ -58,7 +58,7 @@ class BatchReader(DataSourceReader):
         start = start_token(self._options, source)
         if self._options.ending_position.startswith("{"):
             end = position_token(self._options.ending_position, source)
-            return plan_between(start, end, source, self._options, clock)
+            return plan_between(start, end, source, self._options, clock, are_users=True)
         planner = Planner(source, start, self._options, clock, hands_over=True, lateness=None)
         try:
             return planner.plan(planner.read_until_caught_up())

@@ -37,6 +37,25 @@ def doubtful_between(start: Token, end: Token, lineage: Lineage) -> set[str]:
     return doubtful
 
 
+def is_backwards(start: Token, end: Token, lineage: Lineage) -> bool:
+    """Whether something was read at the start that is unread at the end."""
+    if end.fresh:
+        return not start.fresh
+    after = {lane.shard: lane for lane in end.lanes}
+    unread_after = lineage.descendants(*after) - lineage.ancestors(*after) - after.keys()
+    return any(_is_further(lane, after.get(lane.shard), lane.shard in unread_after) for lane in start.lanes)
+
+
+def _is_further(lane: TokenLane, last: TokenLane | None, is_unread_after: bool) -> bool:
+    """Whether a shard was read further at the start, where this is its lane, than at the end."""
+    if last is None:
+        return is_unread_after and (lane.place is not None or lane.ended is not None)
+    if last.ended is not None or lane.ended is not None:
+        return last.ended is None
+    # Numbers alone: a place counts records since its number anew where a gap was passed.
+    return lane.place is not None and (last.place is None or int(lane.place[0]) > int(last.place[0]))
+
+
 def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
     """The ranges from one token to a later one, parents first. The lineage is what they name, and what listings tell."""
     before = {lane.shard: lane for lane in start.lanes}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from typing import Any
 
+import pyarrow as pa
 from pyarrow import fs
 
 from streamiter.errors import InvalidPosition
@@ -12,17 +15,17 @@ from streamiter.spark.offsets import AT_LATEST
 from streamiter.token import load_token
 
 
-def token_from_checkpoint(path: str, *, source: int = 0) -> dict[str, Any]:
+def token_from_checkpoint(path: str | os.PathLike[str], *, source: int = 0) -> dict[str, Any]:
     """The token after the last micro-batch that a query committed: `Stream(..., token)` goes on from there.
 
-    `path` is the query's checkpointLocation, a folder here or a URL that pyarrow opens (s3://...). `source`: which one, where
-    the query reads several streams. The query must not run on meanwhile.
+    `path` is the query's checkpointLocation, a folder here or a URL that pyarrow opens (s3://..., also written s3a://...).
+    `source`: which one, where the query reads several streams. The query must not run on meanwhile.
     """
-    files, base = _open(path)
+    files, base = _open(os.fspath(path))
     committed = _newest(files, f"{base}/commits")
     if committed is None:
         raise InvalidPosition(f"{path}: no micro-batch was committed there yet, so there is no token in it")
-    lines = _read(files, f"{base}/offsets/{committed}").splitlines()
+    lines = _read(files, f"{base}/offsets/{committed}").splitlines() or ["(none: the file is empty)"]
     offsets = lines[2:]  # after the version of the format, and what Spark notes of the batch
     if lines[0] != "v1" or source >= len(offsets):
         raise InvalidPosition(
@@ -42,7 +45,10 @@ def token_from_checkpoint(path: str, *, source: int = 0) -> dict[str, Any]:
 
 def _open(path: str) -> tuple[fs.FileSystem, str]:
     if "://" in path:
-        files, base = fs.FileSystem.from_uri(path)
+        try:
+            files, base = fs.FileSystem.from_uri(re.sub("^s3[an]://", "s3://", path))  # Hadoop's names of S3
+        except pa.ArrowInvalid as error:
+            raise InvalidPosition(f"{path}: {error}") from None
     else:
         files, base = fs.LocalFileSystem(), path.removeprefix("file:")
     return files, base.rstrip("/")

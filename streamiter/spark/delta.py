@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ _QUERY_ID = "sql.streaming.queryId"
 
 
 def merge_delta(
-    path: str,
+    path: str | os.PathLike[str],
     by: Sequence[str] = ("keys",),
     *,
     app_id: str | None = None,
@@ -40,17 +41,18 @@ def merge_delta(
         raise MissingExtra("deltalake", "spark") from error
     if isinstance(by, str) or not by:
         raise InvalidOption("by= takes a list of column names")
+    place = os.fspath(path)
 
     def merge(batch: DataFrame, batch_id: int) -> None:
         check_columns(batch, [*by, "event_name", "order_key"], "merge_delta")
         transaction = _transaction(batch, app_id)
         options = None if storage_options is None else dict(storage_options)
-        if _is_done(path, options, transaction, batch_id):
+        if _is_done(place, options, transaction, batch_id):
             return
         last = latest_per_key(batch, by)
         if "keys" in by and is_text(batch, "keys"):
             last = last.withColumn("keys", canonical_keys(last["keys"]))
-        _merge(path, options, _in_utc(last.toArrow()), list(by), transaction, batch_id)
+        _merge(place, options, _in_utc(last.toArrow()), list(by), transaction, batch_id)
 
     return merge
 

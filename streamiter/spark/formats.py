@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from streamiter.record import ChangeRecord, Record
 from streamiter.source import DynamoDBStreams, KinesisStreams, Source
 from streamiter.spark.options import Options
+
+_ARN = re.compile(r"arn:[\w-]+:\w+:(?P<region>[\w-]+):")
 
 
 class Format(NamedTuple):
@@ -27,14 +30,21 @@ FORMATS: dict[str, Format] = {
 def make_source(options: Options, stream: str | None = None) -> Source:
     """The source that the options mean; `stream` is its own name, where it was found already."""
     kind = FORMATS[options.format]
-    told: dict[str, Any] = {"endpoint_url": options.endpoint_url, "region": options.region, **dict(options.extras)}
+    region = options.region or _region_of(stream or options.subject)
+    told: dict[str, Any] = {"endpoint_url": options.endpoint_url, "region": region, **dict(options.extras)}
     if options.role_arn is not None:
         from streamiter.spark.credentials import role_session
 
-        told["session"] = role_session(options.role_arn, options.region)
+        told["session"] = role_session(options.role_arn, region)
     subject = options.subject if stream is None or kind.is_reached_by_name else stream
     source: Source = kind.kind(subject, **told)
     return source
+
+
+def _region_of(stream: str) -> str | None:
+    """The region that an ARN names: executors need not have one in their environment, nor a role's session."""
+    arn = _ARN.match(stream)
+    return None if arn is None else arn["region"]
 
 
 def record_type(source: Source) -> type[Record]:

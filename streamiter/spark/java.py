@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -102,13 +103,15 @@ def _script(java: Path) -> str:
 
 def _private_folder() -> Path:
     """A folder that is this user's alone: what is started from it must not be anybody else's to change."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamiter"
     try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamiter"
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
         told = cache.stat()
         is_ours = told.st_uid == os.getuid() and not told.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         if is_ours and os.access(cache, os.W_OK):
             return cache
-    except OSError:
+    except (OSError, RuntimeError):  # In a container the user may have no home at all.
         pass
-    return Path(tempfile.mkdtemp(prefix="streamiter-"))  # for this process alone
+    folder = tempfile.mkdtemp(prefix="streamiter-")  # for this process alone: Java is started from it once
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -13,9 +13,10 @@ from streamiter.errors import InvalidOption
 def latest_per_key(df: DataFrame, by: Sequence[str] = ("keys",)) -> DataFrame:
     """The last change of each row, by `order_key`; `by` names the columns that tell rows apart."""
     check_columns(df, [*by, "order_key"], "latest_per_key")
-    keys = [canonical_keys(df[name]) if name == "keys" and is_text(df, name) else df[name] for name in by]
+    found = {name: df[_quoted(name)] for name in df.columns}
+    keys = [canonical_keys(found[name]) if name == "keys" and is_text(df, name) else found[name] for name in by]
     named = [key.alias(f"_{index}") for index, key in enumerate(keys)]
-    last = F.max_by(F.struct(*[df[name] for name in df.columns]), df["order_key"]).alias("_last")
+    last = F.max_by(F.struct(*found.values()), found["order_key"]).alias("_last")
     return df.groupBy(*named).agg(last).select("_last.*")
 
 
@@ -23,6 +24,11 @@ def canonical_keys(keys: Column) -> Column:
     """Keys as text that is the same for the same row: nobody promises in which order the service writes two attributes."""
     entries = F.map_entries(F.from_json(keys, "map<string, struct<S: string, N: string, B: string>>"))
     return F.to_json(F.map_from_entries(F.array_sort(entries)))
+
+
+def _quoted(name: str) -> str:
+    """An attribute's name as Spark takes it for one: a dot in it does not reach into a struct."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def is_text(df: DataFrame, name: str) -> bool:

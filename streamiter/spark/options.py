@@ -93,7 +93,7 @@ def _position(value: str) -> str:
             f"takes TRIM_HORIZON, LATEST, a time such as 2026-01-15T12:00:00Z, or a token's JSON, not {value[:60]!r}"
         ) from None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return str(floor_second(microseconds(moment.timestamp())))
+    return str(max(0, floor_second(microseconds(moment.timestamp()))))  # no record is older than 1970
 
 
 def _count(value: str) -> int:

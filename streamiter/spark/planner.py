@@ -11,11 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 from streamiter.clock import SECOND_US, Clock, microseconds
-from streamiter.errors import RecordsExpired, SourceError, TimeUnsupported
+from streamiter.errors import InvalidPosition, RecordsExpired, SourceError, TimeUnsupported
 from streamiter.position import AtTime
 from streamiter.record import Record
 from streamiter.source.base import Source
-from streamiter.spark.between import ranges_between
+from streamiter.spark.between import is_backwards, ranges_between
 from streamiter.spark.formats import record_type
 from streamiter.spark.listing import list_between
 from streamiter.spark.options import Options
@@ -241,9 +241,16 @@ def plan(
     )
 
 
-def plan_between(start: Token, end: Token, source: Source, options: Options, clock: Clock) -> list[Partition]:
-    """Partitions of what lies between two tokens: all of it is read by tasks."""
+def plan_between(
+    start: Token, end: Token, source: Source, options: Options, clock: Clock, *, are_users: bool = False
+) -> list[Partition]:
+    """Partitions of what lies between two tokens: all of it is read by tasks. A user's tokens may be in any order."""
     lineage, service_us = list_between(source, start, end, clock)
+    if are_users and is_backwards(start, end, lineage):
+        raise InvalidPosition(
+            "endingPosition is a token from before startingPosition's: they are the wrong way round, or of two readings "
+            "that went on differently"
+        )
     ranges = ranges_between(start, end, lineage, service_us)
     return plan(ranges, [], source, options, service_us, refuses_time(source, _sought(ranges, [])))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamiter.lineage import Lineage
 from streamiter.position import After, Horizon, Place
-from streamiter.spark.between import doubtful_between, named_by, ranges_between
+from streamiter.spark.between import doubtful_between, is_backwards, named_by, ranges_between
 from streamiter.token import VERSION, Token, TokenLane
 from tests.worlds import STREAM
 
@@ -61,3 +61,29 @@ def test_what_may_be_missing_is_in_doubt_and_nothing_else_is():
     assert doubtful(token(lane("S1", "S0", place=2)), first=unresolved) == {"S1"}
     assert doubtful(token(*start.lanes, lane("U0"))) == {"U0"}, "it may be above what was read"
     assert doubtful(token(lane("U0")), first=token(fresh=True)) == set()
+
+
+def test_tokens_the_wrong_way_round_are_seen():
+    """Read as if they were not, they would give nothing without a word, or wait for the end of a shard that is open."""
+    steps = [
+        token(fresh=True),
+        token(lane("S0", place=1), lane("T0")),
+        token(lane("S0", place=2), lane("T0", place=1)),
+        token(lane("S0", ended=5), lane("S1", "S0"), lane("S2", "S0"), lane("T0", place=1)),
+        token(lane("S0", ended=5), lane("S1", "S0", place=7), lane("S2", "S0", place=4), lane("T0", place=3)),
+        token(lane("S1", "S0", ended=7), lane("S2", "S0", place=5), lane("T0", place=3)),
+        token(lane("S3", "S1", place=9), lane("S2", "S0", ended=9), lane("T0", place=10)),
+    ]
+    for first, start in enumerate(steps):
+        for last, end in enumerate(steps):
+            lineage = named_by(start, end)
+            rows = Lineage.parse("S0 => {S1, S2}; S1 => S3; T0")
+            for shard_id in rows:
+                lineage.add(rows[shard_id])
+            assert is_backwards(start, end, lineage) == (last < first), (first, last)
+
+
+def test_a_shard_that_turns_up_above_what_was_read_is_not_the_wrong_way():
+    late = token(lane("S0", place=3), lane("S1", "S0", place=2))
+    for start in (token(lane("S1", "S0")), token(lane("S1", "S0", place=2))):
+        assert not is_backwards(start, late, named_by(start, late))

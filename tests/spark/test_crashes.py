@@ -56,7 +56,9 @@ def test_killed_in_the_first_batch_and_between_sink_and_commit(queries, sim, tmp
     notes: dict[str, list[list[str]]] = {}
     for file in sorted((folder / "notes").iterdir()):
         notes.setdefault(file.name.partition("-")[0], []).append(json.loads(file.read_text()))
-    assert {batch: len(attempts) for batch, attempts in notes.items()} == {"0": 2, "1": 2, "2": 1}
+    tries = {int(batch): len(attempts) for batch, attempts in notes.items()}
+    # How many there are after the second is a matter of how fast pages come.
+    assert tries == dict.fromkeys(range(len(tries)), 1) | {0: 2, 1: 2}
     for attempts in notes.values():
         assert all(attempt == attempts[0] for attempt in attempts), "the same rows each time"
     keys = sorted(key for attempts in notes.values() for key in attempts[-1])

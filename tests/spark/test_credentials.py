@@ -80,6 +80,20 @@ def test_calls_are_made_by_the_role_and_nobody_asks_before_the_first(sts):
     assert b"RoleSessionName=streamiter-spark" in sts.asked[0]
 
 
+@pytest.mark.parametrize("role", [None, ROLE])
+@pytest.mark.parametrize("format_name, subject", [("dynamodb_streams", "users"), ("kinesis_streams", "clicks")])
+def test_executors_need_no_region_in_their_environment(sts, monkeypatch, format_name, subject, role):
+    """The planner has found the stream's ARN, which tells it."""
+    with Simulator("S0", ids="service") as sim:
+        sim.create_stream("clicks", "S0")
+        options = Options(format_name, subject, endpoint_url=sim.endpoint_url, role_arn=role)
+        name = make_source(options).name
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+        source = make_source(options, name)
+        assert len(source.list_shards(None).shards) == 1
+        source.close()
+
+
 def test_credentials_are_renewed_before_they_end(sts):
     session = role_session(ROLE, "us-east-1")
     assert session.get_credentials().get_frozen_credentials().access_key == "ASIAROLE1"

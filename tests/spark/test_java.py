@@ -69,6 +69,34 @@ def test_without_either_one_error_says_what_to_install(no_java, monkeypatch):
         ensure_java()
 
 
+def test_without_a_folder_of_the_users_the_shim_is_in_one_that_goes_with_the_process(no_java):
+    (no_java / "file").touch()
+    (no_java / "temp").mkdir()
+    script = "from streamiter.spark import ensure_java; print((ensure_java() / 'bin' / 'java').exists())"
+    environment = {"XDG_CACHE_HOME": str(no_java / "file"), "TMPDIR": str(no_java / "temp")}
+    root = Path(__file__).parents[2]
+    told = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == ["True"]
+    assert list((no_java / "temp").iterdir()) == []
+
+
+def test_a_user_without_a_home_has_a_java_too(no_java, monkeypatch):
+    def has_none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(java.Path, "home", has_none)
+    monkeypatch.setattr(java.tempfile, "tempdir", str(no_java))
+    assert ensure_java().is_relative_to(no_java)
+
+
 @pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(400)
 def test_a_session_starts_on_the_extras_java_alone(no_java, monkeypatch):

@@ -31,32 +31,48 @@ def connections_to(port: int) -> list[str]:
     return found
 
 
-def test_a_query_that_stops_leaves_no_connection(queries, sim):
+def planners(port: int) -> set[str]:
+    """The processes of Spark's that plan a query, by their connections to a service; others never called it."""
+    return {pid for pid in connections_to(port) if is_planner(pid)}
+
+
+def is_planner(pid: str) -> bool:
+    with contextlib.suppress(OSError):
+        return b"python_streaming_source_runner" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def test_a_query_that_stops_leaves_no_connection_and_no_process(queries, sim):
     port = int(sim.endpoint_url.rpartition(":")[2])
     sim.shape("S0 => S1")
     write(sim, "S0", "S1", rounds=2, every=0)
     queries.start()
     queries.until_rows(4)
-    assert connections_to(port), "it polls"
+    planning = planners(port)
+    assert planning, "it polls"
     queries.stop()
-    soon(lambda: not connections_to(port))
+    soon(lambda: not connections_to(port) and not any(map(is_planner, planning)))
     calls = len(sim.calls)
     time.sleep(1.5)
     assert len(sim.calls) == calls
 
 
-def test_a_query_that_fails_leaves_no_connection(queries, sim):
+def test_a_query_that_fails_leaves_no_connection_and_no_process(queries, sim):
     port = int(sim.endpoint_url.rpartition(":")[2])
     sim.shape("S0 => S1")
     write(sim, "S0", "S1", rounds=2, every=0)
 
+    planning: set[str] = set()
+
     def fails(frame, batch_id):
         frame.collect()
+        planning.update(planners(port))
         raise RuntimeError("the sink is full")
 
     queries.start(each=fails)
     assert "the sink is full" in (queries.error() or "")
-    soon(lambda: not connections_to(port))
+    assert planning
+    soon(lambda: not connections_to(port) and not any(map(is_planner, planning)))
 
 
 def test_a_reader_that_stops_ends_its_threads(sim, monkeypatch):

@@ -42,6 +42,12 @@ def test_naive_times_are_utc():
     assert parse(startingPosition="1970-01-02").starting_position == "86400000000"
 
 
+def test_times_before_1970_are_times_too():
+    for time in ("1960-01-01", "0001-01-01T00:00:00+14:00"):
+        options = parse(startingPosition=time, endingPosition=time)
+        assert (options.starting_position, options.ending_position) == ("0", "0")
+
+
 def test_a_token_is_checked_at_once():
     token = {"streamiter": 1, "stream": "arn"}
     assert json.loads(parse(startingPosition=json.dumps(token)).starting_position) == token

@@ -82,6 +82,19 @@ def changes(spark, columns: str, *rows):
     )
 
 
+def test_attributes_may_have_any_name(spark, tmp_path):
+    """DynamoDB takes dots, blanks and quotes in names; Spark and Delta read them as something else where they may."""
+    by = ["user.id", 'the "id"']
+    columns = '`user.id` string, `the "id"` string, `n.m n` int'
+    merge = merge_delta(tmp_path / "delta", by, app_id="a")
+    merge(changes(spark, columns, ("ann", "x", 1), ("bob", "x", 1), ("ann", "x", 2)), 0)
+    merge(changes(spark, columns, ("bob", "x", 7)), 1)
+    rows = DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().to_pylist()
+    assert {(row["user.id"], row['the "id"']): row["n.m n"] for row in rows} == {("ann", "x"): 2, ("bob", "x"): 7}
+    quoted = changes(spark, "`a``b` string, `c.d` int", ("ann", 1), ("ann", 2))
+    assert [row["c.d"] for row in latest_per_key(quoted, ["a`b"]).collect()] == [2]
+
+
 def test_merge_delta_adds_the_columns_that_a_new_schema_brings(spark, tmp_path):
     path = str(tmp_path / "delta")
     merge = merge_delta(path, ["id"], app_id="a")
