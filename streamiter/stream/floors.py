@@ -50,10 +50,12 @@ class Floors:
 
     def _followed_us(self, lane: Lane) -> int | None:
         """From when on the lane's children may hold records that were held when it was read."""
-        followed_us, told_us = lane.followed_us, lane.told_us
-        if followed_us is not None and told_us is not None and followed_us < told_us - self._retention.held_us:
-            # Records were held for longer than the service says, and any moment may end that: its horizon was then the start.
-            return told_us
+        followed_us = lane.followed_us
+        for known_us in (lane.told_us, lane.opened_us):
+            if followed_us is not None and known_us is not None and followed_us < known_us - self._retention.held_us:
+                # That was older than the service holds, by its word, when it was read or asked for. What it held all the same,
+                # any moment may end: what was the horizon then is the start.
+                followed_us = known_us
         return followed_us
 
     def above(self, shard_id: str) -> list[Lane]:

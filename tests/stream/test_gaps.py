@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import pytest
@@ -384,3 +385,11 @@ def test_nor_where_the_reader_is_killed_before_it_comes_to_the_child(sim: Simula
     came = drain(first, sim.clock)
     sim.heal()
     assert identities(came + drain(open_stream(first.token), sim.clock)) == identities(sim.history)
+
+
+def test_nor_below_a_shard_without_records_read_from_a_time_long_ago(sim: Simulator, open_stream: Open):
+    sim.shape("S1")
+    sim.roll("S1", "S2")
+    write(sim, "S2")
+    long_ago = datetime.fromtimestamp(sim.clock.now(), UTC) - timedelta(days=3)
+    assert identities(drain(open_stream(long_ago), sim.clock)) == identities(sim.history)
