@@ -11,8 +11,9 @@ once. What the service answers in its own words it raises in ours:
     TimeUnsupported    shards cannot be opened at a time (it is asked for the horizon instead)
     AccessDenied, CredentialsMissing, InvalidStream    final; the message says what to do
 
-A source may say two things more: `record_type`, the class of its records, whose `columns` tables have; and, with
-`drops_duplicates`, how to `identify(record)`: what a record and its duplicates have in common.
+A source may say three things more: `record_type`, the class of its records, whose `columns` tables have; with
+`drops_duplicates`, how to `identify(record)`: what a record and its duplicates have in common; and `connections`, the most
+calls at once that it is made for.
 """
 
 from __future__ import annotations

@@ -48,6 +48,15 @@ class Clients:
         return self._session
 
     @property
+    def connections(self) -> int:
+        """How many calls at once the reading client has connections for."""
+        if not self.is_given:
+            return _CONNECTIONS
+        # botocore makes any number, but keeps no more than these: each call beyond would shake hands anew.
+        found = getattr(getattr(getattr(self._reading, "meta", None), "config", None), "max_pool_connections", None)
+        return found if isinstance(found, int) and found > 0 else _CONNECTIONS
+
+    @property
     def reading(self) -> Any:
         """The client that reads; made at first use. It tries once: Stream itself knows when to ask again."""
         if self._reading is None:

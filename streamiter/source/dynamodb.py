@@ -140,6 +140,11 @@ class DynamoDBStreams:
         return self._is_by_arn
 
     @property
+    def connections(self) -> int:
+        """How many calls at once the client has connections for; a boto3 client has 10, unless its Config says otherwise."""
+        return self._clients.connections
+
+    @property
     def session(self) -> Any:
         """The boto3 session that clients are made from; None where a client was passed in."""
         return self._clients.session

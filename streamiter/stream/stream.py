@@ -62,7 +62,7 @@ class Stream:
         *,
         lateness: float | None = 1.0,
         on_gap: str = "raise",
-        concurrency: int = 16,
+        concurrency: int = 32,
         prefetch_bytes: int = 64 * 1024 * 1024,
         poll_interval: float = 0.25,
         patience: float = 60.0,
@@ -88,7 +88,7 @@ class Stream:
         reading = self._read_from(start if isinstance(start, Token) else token_at_start(name))
         self._driver = Driver(
             *(self._source, reading, self._clock, self._listener),
-            concurrency=concurrency,
+            concurrency=min(concurrency, getattr(self._source, "connections", concurrency)),
             prefetch_bytes=prefetch_bytes,
             patience=patience,
         )

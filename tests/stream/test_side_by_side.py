@@ -6,7 +6,9 @@ import threading
 import time
 
 import pytest
+from botocore.config import Config
 
+from streamiter import DynamoDBStreams, Stream
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import assert_all_came, calls_during, drain, slowness, soon, take, write
@@ -43,6 +45,22 @@ def test_as_many_calls_as_concurrency_allows_are_under_way(sim: Simulator, open_
     stream.close()
     sim.heal()
     thread.join(60)
+
+
+def test_no_more_calls_than_the_client_has_connections_for(sim: Simulator):
+    """botocore would make more, each for a single call."""
+    sim.shape(" ~ ".join(NAMES))
+    source = DynamoDBStreams(sim.stream_arn, client=sim.client(config=Config(max_pool_connections=3)))
+    with Stream(source, clock=sim.clock) as stream:
+        fault = sim.fault("GetRecords", kind="hang", times=None)
+        thread = threading.Thread(target=lambda: list(stream.follow()), daemon=True)
+        thread.start()
+        soon(lambda: fault.served == 3)
+        time.sleep(0.05)
+        assert fault.served == 3
+        stream.close()
+        sim.heal()
+        thread.join(60)
 
 
 def test_one_at_a_time_works_too(sim: Simulator, open_stream: Open):
