@@ -13,7 +13,7 @@ TITLE = "catch up on 1 shard; envelope and order used, images not read"
 
 def run(scale: Scale) -> Result:
     """Against a plain boto3 loop and Bloop."""
-    records = scale.of(50_000, 2_000)
+    records = scale.of(200_000, 2_000)
     with ExitStack() as stack:
         server = stack.enter_context(canned(records, 1))
         sides = start(stack, "streamiter", "boto3", "bloop")

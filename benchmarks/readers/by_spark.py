@@ -123,6 +123,7 @@ def session(master: str) -> SparkSession:
     os.environ["AWS_DEFAULT_REGION"] = CREDENTIALS["region_name"]
     ensure_java()
     builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")  # what is told is the bench's own
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     builder = builder.config("spark.driver.memory", "6g")  # a list of 200k rows passes through the driver
     spark = builder.config("spark.log.level", "OFF").getOrCreate()
