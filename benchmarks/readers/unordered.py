@@ -11,15 +11,16 @@ import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from importlib.metadata import version
+from inspect import signature
 from typing import Any
 
 from benchmarks.readers.ours import client
 from benchmarks.readers.worker import Tally, Task, Watch, serve
-from streamiter import DynamoDBStreams
+from streamiter import DynamoDBStreams, Stream
 from streamiter.position import Horizon
 from streamiter.source.base import Page
 
-THREADS = 16  # a Stream's `concurrency`, where nobody says otherwise
+THREADS: int = signature(Stream).parameters["concurrency"].default
 
 Pages = queue.Queue[Page | BaseException]
 
