@@ -181,8 +181,11 @@ class Discovery:
         """Whether the children of any shard are looked for."""
         return bool(self._waits)
 
-    def due_us(self, *, gather_us: int = 0) -> int | None:
-        """When to list next; None while a listing is under way. `gather_us`: how long to let more shards end before."""
+    def due_us(self, gather_us: Callable[[], int] = lambda: 0) -> int | None:
+        """When to list next; None while a listing is under way. `gather_us` says how long to let more shards end before.
+
+        It is asked only where a shard ended that no listing was begun for: it may have a thousand lanes to look at.
+        """
         if self._is_listing:
             return None
         done_us = self._done_us
@@ -201,7 +204,7 @@ class Discovery:
             dues.append(done_us + EMPTY_EVERY_US)
         if self._waits:
             fewest = min(wait.listings for wait in self._waits.values())
-            dues.append(done_us + (_pause_us(fewest) or gather_us))
+            dues.append(done_us + (_pause_us(fewest) or gather_us()))
         return min(dues)
 
 

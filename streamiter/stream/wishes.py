@@ -34,8 +34,11 @@ class Wishes:
     @property
     def listing_due_us(self) -> int | None:
         """When to list next; None while a listing is under way."""
-        if not self._discovery.is_searching or not self._schedule.is_catching_up(self._lanes):
-            return self._discovery.due_us()
+        return self._discovery.due_us(self._gather_us)
+
+    def _gather_us(self) -> int:
+        """How long to let more shards end before they are listed: not at all, unless there is something to catch up with."""
+        if not self._schedule.is_catching_up(self._lanes):
+            return 0
         holder = self._merge.held_by
-        is_held = holder is not None and self._discovery.is_waiting(holder)
-        return self._discovery.due_us(gather_us=HELD_GATHER_US if is_held else GATHER_US)
+        return HELD_GATHER_US if holder is not None and self._discovery.is_waiting(holder) else GATHER_US

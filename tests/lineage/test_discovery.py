@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamiter.clock import SECOND_US
 from streamiter.lineage import GATHER_US, Discovery
 from streamiter.lineage.agreement import UNTOLD_US
@@ -115,7 +117,16 @@ def test_ends_are_gathered_while_others_are_caught_up():
     discovery = Discovery()
     listing(discovery, 0, "S1", news=True)
     discovery.ended("S1", 0)
-    assert discovery.due_us() == 0 and discovery.due_us(gather_us=GATHER_US) == GATHER_US
+    assert discovery.due_us() == 0 and discovery.due_us(lambda: GATHER_US) == GATHER_US
+
+
+def test_it_is_asked_how_long_to_gather_only_where_an_end_is_new():
+    discovery = Discovery()
+    discovery.ended("S1", 0)
+    listing(discovery, 0, "S1", news=True)
+    assert discovery.due_us() == discovery.due_us(lambda: pytest.fail("no end is new")) > 0
+    discovery.ended("S2", 0)
+    assert discovery.due_us(lambda: GATHER_US) == GATHER_US
 
 
 def test_a_listing_with_nothing_doubtful_is_whole():
