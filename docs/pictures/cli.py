@@ -114,7 +114,7 @@ def _output(text: str, shown: str) -> str:
 class Terminal(io.StringIO):
     """What a terminal would show."""
 
-    encoding = "utf-8"  # type: ignore[assignment]
+    encoding = "utf-8"  # type: ignore[assignment]  # StringIO has none
 
     def isatty(self) -> bool:
         return True

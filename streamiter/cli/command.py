@@ -77,7 +77,7 @@ def takes_stream(function: _Function) -> _Function:
     def with_place(url: str, endpoint_url: str | None, region: str | None, profile: str | None, **rest: Any) -> Any:
         return function(place=Place(url, endpoint_url, region, profile), **rest)
 
-    return click.argument("url", metavar="URL")(reaches_service(with_place))  # type: ignore[return-value]
+    return click.argument("url", metavar="URL")(reaches_service(with_place))  # type: ignore[return-value]  # wraps() loses it
 
 
 def goes_before(name: str) -> str:

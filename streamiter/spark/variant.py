@@ -22,7 +22,7 @@ def as_variant(image: Column | str) -> Column:
 
     Sets become lists, binary its base64 text. Numbers are kept exactly: those that no decimal(38) holds stay text.
     """
-    plain = arrow_udf(_plain_texts, "string")  # type: ignore[call-overload]
+    plain = arrow_udf(_plain_texts, "string")  # type: ignore[call-overload]  # a name will do, too
     column: Column = F.parse_json(plain(image))
     return column
 

@@ -362,29 +362,28 @@ def test_a_child_that_cannot_be_older_than_what_its_quiet_parent_gave_last_is_no
     assert stream.stats.gaps == 0
 
 
-def test_what_is_held_beyond_retention_is_no_gap(sim: Simulator, open_stream: Open):
-    """The service removes what is older when it likes: its oldest shards may hold more than a day."""
+@pytest.fixture
+def long_held(sim: Simulator) -> Simulator:
+    """The service removes what is older than a day when it likes: its oldest shards hold more."""
     sim.knobs.retention = 30 * 3600
     sim.shape("S1")
     write(sim, "S1")
     sim.roll("S1", "S2")
     write(sim, "S2")
     sim.clock.advance(hours=25)
-    assert identities(drain(open_stream(), sim.clock)) == identities(sim.history)
+    return sim
 
 
-def test_nor_where_the_reader_is_killed_before_it_comes_to_the_child(sim: Simulator, open_stream: Open):
-    sim.knobs.retention = 30 * 3600
-    sim.shape("S1")
-    write(sim, "S1")
-    sim.roll("S1", "S2")
-    write(sim, "S2")
-    sim.clock.advance(hours=25)
-    sim.fault("GetRecords", "S2", kind="500", times=None)
+def test_what_is_held_beyond_retention_is_no_gap(long_held: Simulator, open_stream: Open):
+    assert identities(drain(open_stream(), long_held.clock)) == identities(long_held.history)
+
+
+def test_nor_where_the_reader_is_killed_before_it_comes_to_the_child(long_held: Simulator, open_stream: Open):
+    long_held.fault("GetRecords", "S2", kind="500", times=None)
     first = open_stream(patience=10**6)
-    came = drain(first, sim.clock)
-    sim.heal()
-    assert identities(came + drain(open_stream(first.token), sim.clock)) == identities(sim.history)
+    came = drain(first, long_held.clock)
+    long_held.heal()
+    assert identities(came + drain(open_stream(first.token), long_held.clock)) == identities(long_held.history)
 
 
 def test_nor_below_a_shard_without_records_read_from_a_time_long_ago(sim: Simulator, open_stream: Open):

@@ -32,32 +32,20 @@ def test_64_shards_catch_up_in_a_quarter_of_the_serial_time(sim: Simulator, open
     assert took <= serial / 4 * slowness()
 
 
-def test_as_many_calls_as_concurrency_allows_are_under_way(sim: Simulator, open_stream: Open):
+@pytest.mark.parametrize("concurrency, connections", [(5, 64), (32, 3)])
+def test_as_many_calls_as_concurrency_and_connections_allow(sim: Simulator, concurrency: int, connections: int):
+    """Beyond its connections botocore would make more, each for a single call."""
     sim.shape(" ~ ".join(NAMES))
     write(sim, *NAMES, rounds=1)
-    stream = open_stream(concurrency=5)
-    fault = sim.fault("GetRecords", kind="hang", times=None)
-    thread = threading.Thread(target=lambda: list(stream.follow()), daemon=True)
-    thread.start()
-    soon(lambda: fault.served == 5)
-    time.sleep(0.05)
-    assert fault.served == 5
-    stream.close()
-    sim.heal()
-    thread.join(60)
-
-
-def test_no_more_calls_than_the_client_has_connections_for(sim: Simulator):
-    """botocore would make more, each for a single call."""
-    sim.shape(" ~ ".join(NAMES))
-    source = DynamoDBStreams(sim.stream_arn, client=sim.client(config=Config(max_pool_connections=3)))
-    with Stream(source, clock=sim.clock) as stream:
+    source = DynamoDBStreams(sim.stream_arn, client=sim.client(config=Config(max_pool_connections=connections)))
+    most = min(concurrency, connections)
+    with Stream(source, clock=sim.clock, concurrency=concurrency) as stream:
         fault = sim.fault("GetRecords", kind="hang", times=None)
         thread = threading.Thread(target=lambda: list(stream.follow()), daemon=True)
         thread.start()
-        soon(lambda: fault.served == 3)
+        soon(lambda: fault.served == most)
         time.sleep(0.05)
-        assert fault.served == 3
+        assert fault.served == most
         stream.close()
         sim.heal()
         thread.join(60)
