@@ -18,7 +18,7 @@ def decode_image(image: Any) -> dict[str, Any] | None:
     if image is None:
         return None
     try:
-        return {name: _value(*next(iter(typed.items()))) for name, typed in image.items()}
+        return _attributes(image)
     except StopIteration:
         raise ValueError("an attribute has no type") from None
 
@@ -31,13 +31,23 @@ def image_text(image: Any) -> str | None:
     return None if image is None else msgspec.json.encode(image).decode()
 
 
+def _attributes(image: dict[str, Any]) -> dict[str, Any]:
+    if set(map(len, image.values())) != {1}:  # an attribute without a type is refused, of several it has the first
+        return {name: _value(*next(iter(typed.items()))) for name, typed in image.items()}
+    return {
+        name: value if kind == "S" else _value(kind, value)
+        for name, typed in image.items()
+        for kind, value in typed.items()
+    }
+
+
 def _value(kind: str, value: Any) -> Any:
     if kind == "S" or kind == "BOOL":
         return value
     if kind == "N":
         return Decimal(value)
     if kind == "M":
-        return {name: _value(*next(iter(typed.items()))) for name, typed in value.items()}
+        return _attributes(value)
     if kind == "L":
         return [_value(*next(iter(typed.items()))) for typed in value]
     if kind == "NULL":

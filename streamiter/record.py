@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any, ClassVar, Protocol
 
 import arrow
@@ -98,8 +99,20 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
     eventVersion: str | None = None
     userIdentity: dict[str, Any] | None = None
 
+    def at(self, index: int) -> Envelope:
+        """Itself, where a row that is still to be decoded gives what it holds."""
+        return self
+
+
+class Rows(Protocol):
+    """The rows of a page, each decoded when it is asked for."""
+
+    def at(self, index: int) -> Envelope:
+        """One of them."""
+
 
 NO_ENVELOPE = Envelope(Change(""))
+_INDEXES = tuple(range(1000))  # of a page's rows: numbers that all pages share
 
 
 class _Microseconds(dict[float | None, int | None]):
@@ -117,20 +130,47 @@ class ChangeRecord(Record):
     A record that is kept for long keeps the whole answer that it came in, up to 1 MB; its `copy.deepcopy`, or `new`, does not.
     """
 
-    _envelope: Envelope = NO_ENVELOPE
+    event_name: str | None = None  # INSERT, MODIFY or REMOVE
+    # What few ask for is decoded when they do. A record that waits has little in memory then: less to make, to hold, to free.
+    _row: Rows = NO_ENVELOPE
+    _index: int = 0
     _images: dict[str, Any] | None = None  # what was read of them
 
     @classmethod
-    def all_of(cls, shard_id: str, envelopes: Iterable[Envelope]) -> list[ChangeRecord]:
-        """The records of a page. Nearly all of a page were created in the same few seconds: each has one number."""
+    def all_of(cls, shard_id: str, envelopes: Sequence[Envelope], rows: Rows | None = None) -> list[ChangeRecord]:
+        """The records of a page; with `rows`, the envelopes tell no more than order and event, and these the rest.
+
+        Nearly all of a page were created in the same few seconds: each has one number.
+        """
         us_of = _Microseconds()
+        indexes = _INDEXES if len(envelopes) <= len(_INDEXES) else range(len(envelopes))
+        told = zip(envelopes, envelopes if rows is None else repeat(rows), indexes, strict=False)
         return [
             cls(
-                shard_id, change.SequenceNumber, us_of[change.ApproximateCreationDateTime], None, 0, None, 0, False, row
+                shard_id,
+                change.SequenceNumber,
+                us_of[change.ApproximateCreationDateTime],
+                None,
+                0,
+                None,
+                0,
+                False,
+                envelope.eventName,
+                row,
+                index,
             )
-            for row in envelopes
-            for change in (row.dynamodb,)
+            for envelope, row, index in told
+            for change in (envelope.dynamodb,)
         ]
+
+    def unfold(self) -> Envelope:
+        """The service's record, decoded: only now, and once."""
+        envelope = self._row = self._row.at(self._index)
+        return envelope
+
+    def __reduce__(self) -> Any:
+        self.unfold()  # a copy takes its own row with it, and not all of the page
+        return super().__reduce__()
 
     @property
     def key(self) -> Any:
@@ -152,49 +192,44 @@ class ChangeRecord(Record):
         if images is None:
             images = self._images = {}
         if name not in images:
-            images[name] = decode_image(getattr(self._envelope.dynamodb, name))
+            images[name] = decode_image(getattr(self.unfold().dynamodb, name))
         return images[name]
 
     @property
     def event_id(self) -> str | None:
         """The service's id of the change."""
-        return self._envelope.eventID
-
-    @property
-    def event_name(self) -> str | None:
-        """INSERT, MODIFY or REMOVE."""
-        return self._envelope.eventName
+        return self.unfold().eventID
 
     @property
     def event_version(self) -> str | None:
         """The version of the record's format."""
-        return self._envelope.eventVersion
+        return self.unfold().eventVersion
 
     @property
     def user_identity(self) -> dict[str, Any] | None:
         """Who removed the row, where it was the service itself: a TTL delete."""
-        return self._envelope.userIdentity
+        return self.unfold().userIdentity
 
     @property
     def size_bytes(self) -> int | None:
         """The size that the service counts for the change."""
-        return self._envelope.dynamodb.SizeBytes
+        return self.unfold().dynamodb.SizeBytes
 
     @property
     def raw_images(self) -> tuple[Any, Any, Any]:
         """Key, new and old image, still as the service sent them."""
-        change = self._envelope.dynamodb
+        change = self.unfold().dynamodb
         return change.Keys, change.NewImage, change.OldImage
 
     def raw_image(self, name: str) -> Any:
         """One of them, by the service's name: Keys, NewImage or OldImage."""
-        return getattr(self._envelope.dynamodb, name)
+        return getattr(self.unfold().dynamodb, name)
 
     def use_model(self, model: Converts) -> None:
         """Turns the images, where there are any, into the caller's own class; what the model raises comes through."""
         converted = {"Keys": self.key}
         for name in ("NewImage", "OldImage"):
-            image = decode_image(getattr(self._envelope.dynamodb, name))
+            image = decode_image(getattr(self.unfold().dynamodb, name))
             converted[name] = None if image is None else model.from_image(image)
         self._images = converted
 

@@ -13,12 +13,13 @@ from botocore.config import Config
 
 from benchmarks.readers.worker import CREDENTIALS, Tally, Task, Watch, serve
 from streamiter import KinesisStreams, Stream
+from streamiter.source.aws import client_config
 
 
 @cache
 def client(endpoint_url: str) -> Any:
     session: Any = boto3.session.Session(**CREDENTIALS)
-    config = Config(proxies={}, max_pool_connections=64, retries={"total_max_attempts": 1, "mode": "standard"})
+    config = client_config(64).merge(Config(proxies={}))  # as the client has it that streamiter makes for itself
     return session.client("kinesis", endpoint_url=endpoint_url, config=config)
 
 

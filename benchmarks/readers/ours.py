@@ -15,6 +15,7 @@ from botocore.config import Config
 from benchmarks.readers.ticking import HandClock, Ticking
 from benchmarks.readers.worker import CREDENTIALS, Tally, Task, Watch, serve
 from streamiter import DynamoDBStreams, Stream
+from streamiter.source.aws import client_config
 
 FILLED = 50  # looks in a row at which nothing more was fetched: the lanes hold what they may
 
@@ -22,8 +23,7 @@ FILLED = 50  # looks in a row at which nothing more was fetched: the lanes hold 
 @cache
 def client(endpoint_url: str) -> Any:
     session: Any = boto3.session.Session(**CREDENTIALS)
-    # As many connections as the client has that streamiter makes for itself.
-    config = Config(proxies={}, max_pool_connections=64, retries={"total_max_attempts": 1, "mode": "standard"})
+    config = client_config(64).merge(Config(proxies={}))  # as the client has it that streamiter makes for itself
     return session.client("dynamodbstreams", endpoint_url=endpoint_url, config=config)
 
 

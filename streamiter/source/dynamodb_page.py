@@ -1,10 +1,13 @@
-"""Pages of DynamoDB Streams: GetRecords' JSON as envelopes, with the images left as text until somebody reads them."""
+"""Pages of DynamoDB Streams: GetRecords' JSON, of which only what the order of records follows from is decoded at once.
+
+The rest of a record is decoded when somebody asks for it, and its images, which stay text even then, when they are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -14,54 +17,104 @@ NOTHING = msgspec.Raw()  # an image that is not there; msgspec keeps text only w
 
 
 class RawChange(msgspec.Struct, frozen=True, gc=False):
-    """`Change`, decoded from bytes: images stay text."""
+    """`Change`, decoded from bytes: images stay text. Here as below, only what a reader cannot do without has to be right."""
 
     SequenceNumber: str
-    ApproximateCreationDateTime: float | None = None
+    ApproximateCreationDateTime: Any = None
     Keys: msgspec.Raw = NOTHING
     NewImage: msgspec.Raw = NOTHING
     OldImage: msgspec.Raw = NOTHING
-    SizeBytes: int | None = None
+    SizeBytes: Any = None
 
 
 class RawEnvelope(Envelope, frozen=True, gc=False):
-    """`Envelope`, decoded from bytes. The words that the service is known to use are not made anew for each record."""
+    """`Envelope`, decoded from bytes."""
 
     dynamodb: RawChange  # type: ignore[assignment]  # the same members
+    eventID: Any = None
+    eventName: Any = None
+    eventVersion: Any = None
+    userIdentity: Any = None
+
+
+_decode_row = msgspec.json.Decoder(RawEnvelope).decode
+
+
+class _Split(msgspec.Struct, gc=False):
+    Records: list[msgspec.Raw]
+
+
+_split = msgspec.json.Decoder(_Split).decode
+
+
+class Text(msgspec.Struct, gc=False):
+    """The rows of a page as the text that they came in."""
+
+    body: bytes
+    rows: list[msgspec.Raw] | None = None  # where each stands in it
+
+    def at(self, index: int) -> Envelope:
+        """One of them, decoded."""
+        if self.rows is None:
+            self.rows = _split(self.body).Records
+        return _decode_row(self.rows[index])
+
+
+class Moment(msgspec.Struct, frozen=True, gc=False):
+    """Of what changed, what its order follows from."""
+
+    SequenceNumber: str
+    ApproximateCreationDateTime: float | None = None
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """Of a record, what all readers ask for. The words that the service is known to use are not made anew for each."""
+
+    dynamodb: Moment
     eventName: Literal["INSERT", "MODIFY", "REMOVE"] | None = None
-    eventVersion: Literal["1.0", "1.1"] | None = None
 
 
-class RawPage(msgspec.Struct, frozen=True, gc=False):
-    """GetRecords' answer."""
-
-    Records: list[RawEnvelope] = []
-    NextShardIterator: str | None = None
-
-
-class OtherEnvelope(Envelope, frozen=True, gc=False):
+class OtherHead(msgspec.Struct, frozen=True, gc=False):
     """The same, whatever words it uses."""
 
-    dynamodb: RawChange  # type: ignore[assignment]  # the same members
+    dynamodb: Moment
+    eventName: str | None = None
+
+
+class HeadPage(msgspec.Struct, frozen=True, gc=False):
+    """GetRecords' answer."""
+
+    Records: list[Head] = []
+    NextShardIterator: str | None = None
 
 
 class OtherPage(msgspec.Struct, frozen=True, gc=False):
     """GetRecords' answer, where some record has words of its own."""
 
-    Records: list[OtherEnvelope] = []
+    Records: list[OtherHead] = []
     NextShardIterator: str | None = None
 
 
-_decode_known = msgspec.json.Decoder(RawPage).decode
+class Decoded(NamedTuple):
+    """A page as its bytes tell it: of each record what its order follows from, and the text of all."""
+
+    heads: Sequence[Any]
+    text: Text
+    next: str | None
+
+
+_decode_known = msgspec.json.Decoder(HeadPage).decode
 _decode_other = msgspec.json.Decoder(OtherPage).decode
 
 
-def decode_page(body: bytes) -> RawPage | OtherPage:
+def decode_page(body: bytes) -> Decoded:
     """The page in an answer's body."""
+    page: HeadPage | OtherPage
     try:
-        return _decode_known(body)
+        page = _decode_known(body)
     except msgspec.ValidationError:
-        return _decode_other(body)
+        page = _decode_other(body)
+    return Decoded(page.Records, Text(body), page.NextShardIterator)
 
 
 def parsed_envelope(row: Mapping[str, Any]) -> Envelope:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from streamiter.clock import microseconds
+from streamiter.stream.width import Width
 
 
 class Answer(NamedTuple):
@@ -14,6 +18,7 @@ class Answer(NamedTuple):
     job: Any
     result: Any
     error: BaseException | None
+    busy_us: int = 0  # of the processor's time
 
 
 _WAKE = object()
@@ -24,6 +29,8 @@ class Callers:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._width = Width(most)
+        self._busy_us = _thread_us()
         self._threads: list[threading.Thread] = []
         self._jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
@@ -33,8 +40,8 @@ class Callers:
 
     @property
     def room(self) -> int:
-        """How many more calls can be made at once."""
-        return self._most - self.under_way
+        """How many more calls are worth making at once."""
+        return self._width.now - self.under_way
 
     @property
     def has_answers(self) -> bool:
@@ -67,7 +74,14 @@ class Callers:
             pass
         found = [answer for answer in found if answer.job is not _WAKE]
         self.under_way -= len(found)
+        self._weigh(found)
         return found
+
+    def _weigh(self, answers: list[Answer]) -> None:
+        """Notes how busy the processor was, by the real clock: the caller's may be one that is turned by hand."""
+        before_us, self._busy_us = self._busy_us, _thread_us()
+        own_us = max(0, self._busy_us - before_us)  # another thread may read now than before
+        self._width.note(own_us + sum(answer.busy_us for answer in answers), microseconds(time.monotonic()))
 
     def close(self, wait_seconds: float = 0.5) -> None:
         """Ends the threads. One that still waits for an answer is left behind: it is a daemon, and ends with its call."""
@@ -86,8 +100,16 @@ class Callers:
 def _work(jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None], answers: queue.SimpleQueue[Answer]) -> None:
     while (work := jobs.get()) is not None:
         job, call = work
+        before_us = _thread_us()
+        result = None
         try:
-            answers.put(Answer(job, call(), None))
+            result = call()
+            answers.put(Answer(job, result, None, _thread_us() - before_us))
         except BaseException as error:  # whatever it is, the caller's thread is to see it
-            answers.put(Answer(job, None, error))
-        del job, call, work
+            answers.put(Answer(job, None, error, _thread_us() - before_us))
+        del job, call, work, result
+
+
+def _thread_us() -> int:
+    """How long this thread has been busy, in all."""
+    return time.thread_time_ns() // 1000

@@ -34,6 +34,9 @@ def records_to_table(records: Sequence[Record], stream: str, record_type: type[R
         "int": pa.int64(),
         "bytes": pa.binary(),
     }
+    for record in records:
+        if isinstance(record, ChangeRecord):
+            record.unfold()
     told = columns(record_type)
     schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
     arn, _, _ = stream.partition("@")  # a name may also tell when the stream was made
@@ -100,14 +103,14 @@ _DESTINATION: tuple[tuple[str, str, Values | None], ...] = (
 
 def _changes(kind: type[ChangeRecord]) -> list[tuple[str, str, Values | None]]:
     return [
-        ("event_id", "text", _of(kind, "_envelope.eventID")),
-        ("event_name", "text", _of(kind, "_envelope.eventName")),
+        ("event_id", "text", _of(kind, "_row.eventID")),
+        ("event_name", "text", _of(kind, "event_name")),
         *_COMMON,
-        ("keys", "text", _texts_of(kind, "_envelope.dynamodb.Keys")),
-        ("new_image", "text", _texts_of(kind, "_envelope.dynamodb.NewImage")),
-        ("old_image", "text", _texts_of(kind, "_envelope.dynamodb.OldImage")),
-        ("size_bytes", "int", _of(kind, "_envelope.dynamodb.SizeBytes")),
-        ("user_identity", "text", _texts_of(kind, "_envelope.userIdentity")),
+        ("keys", "text", _texts_of(kind, "_row.dynamodb.Keys")),
+        ("new_image", "text", _texts_of(kind, "_row.dynamodb.NewImage")),
+        ("old_image", "text", _texts_of(kind, "_row.dynamodb.OldImage")),
+        ("size_bytes", "int", _of(kind, "_row.dynamodb.SizeBytes")),
+        ("user_identity", "text", _texts_of(kind, "_row.userIdentity")),
     ]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import io
 import json
 import math
+import pickle
 import threading
 import zlib
 from base64 import b64encode
@@ -21,7 +23,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamiter import ChangeRecord, DynamoDBStreams, ShardIterator, Stream, TransientError
-from streamiter.source.dynamodb_page import decode_page
 from streamiter.testing import Simulator
 from tests.stream.helpers import assert_all_came, drain, write
 
@@ -341,10 +342,43 @@ def test_an_image_is_decoded_when_it_is_read_and_once(users: Simulator):
 
 
 def test_words_that_every_record_has_are_kept_once():
-    row = {"eventName": "INSERT", "eventVersion": "1.1", "dynamodb": {"SequenceNumber": "1" * 21}}
-    one, other = decode_page(json.dumps({"Records": [row, row]}).encode()).Records
-    assert one.eventName is other.eventName
-    assert one.eventVersion is other.eventVersion
+    row = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1" * 21}}
+    WIRE.body, WIRE.headers = json.dumps({"Records": [row, json.loads(json.dumps(row))]}).encode(), {}
+    one, other = FAST.fetch(ITERATOR, 2).records
+    assert one.event_name is other.event_name
+
+
+def page_of(count: int, **more: Any) -> list[ChangeRecord]:
+    """Records of one page, each with an image of its own of about a kilobyte."""
+    rows = [
+        {"eventName": "INSERT", "dynamodb": {"SequenceNumber": str(10**20 + n), "NewImage": {"n": {"S": f"{n:01000}"}}}}
+        for n in range(count)
+    ]
+    WIRE.body, WIRE.headers = json.dumps({"Records": [row | more for row in rows]}).encode(), {}
+    return list(FAST.fetch(ITERATOR, count).records)
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("twin", [copy.deepcopy, lambda record: pickle.loads(pickle.dumps(record))])
+def test_a_copy_in_depth_takes_its_own_row_and_not_the_page(twin: Any, is_read: bool):
+    record = page_of(100)[42]
+    if is_read:
+        assert record.new == {"n": f"{42:01000}"}
+    assert len(pickle.dumps(record)) < 4000
+    other = twin(record)
+    assert by_us(other) == by_us(record)
+    assert other.new == {"n": f"{42:01000}"}
+    assert len(pickle.dumps(copy.copy(record))) < 4000
+
+
+def test_a_page_of_more_records_than_the_service_gives_is_read_all_the_same():
+    records = page_of(1234)
+    assert [int(record.new["n"]) for record in records] == list(range(1234))
+
+
+def test_what_nobody_needs_for_the_order_may_be_of_another_type():
+    (record,) = page_of(1, eventID=7, eventVersion=[1.2], userIdentity="root")
+    assert (record.event_id, record.event_version, record.user_identity) == (7, [1.2], "root")
 
 
 def test_records_that_wait_are_no_work_for_the_garbage_collector():
