@@ -116,11 +116,17 @@ _INDEXES = tuple(range(1000))  # of a page's rows: numbers that all pages share
 
 
 class _Microseconds(dict[float | None, int | None]):
-    """The service's seconds as microseconds, each worked out once."""
+    """The service's seconds as microseconds, each worked out once: all shards' records were created in the same ones."""
 
     def __missing__(self, seconds: float | None) -> int | None:
+        if len(self) >= _MOST_MOMENTS:
+            self.clear()
         us = self[seconds] = None if seconds is None else int(seconds * 1e6 + 0.5)
         return us
+
+
+_MOST_MOMENTS = 20_000  # 3 MB; a day has 86,400 seconds
+_us_of = _Microseconds()
 
 
 class ChangeRecord(Record):
@@ -138,18 +144,14 @@ class ChangeRecord(Record):
 
     @classmethod
     def all_of(cls, shard_id: str, envelopes: Sequence[Envelope], rows: Rows | None = None) -> list[ChangeRecord]:
-        """The records of a page; with `rows`, the envelopes tell no more than order and event, and these the rest.
-
-        Nearly all of a page were created in the same few seconds: each has one number.
-        """
-        us_of = _Microseconds()
+        """The records of a page; with `rows`, the envelopes tell no more than order and event, and these the rest."""
         indexes = _INDEXES if len(envelopes) <= len(_INDEXES) else range(len(envelopes))
         told = zip(envelopes, envelopes if rows is None else repeat(rows), indexes, strict=False)
         return [
             cls(
                 shard_id,
                 change.SequenceNumber,
-                us_of[change.ApproximateCreationDateTime],
+                _us_of[change.ApproximateCreationDateTime],
                 None,
                 0,
                 None,

@@ -29,7 +29,7 @@ def run(scale: Scale) -> Result:
         reading("streamiter").do()
         calls = server.control(reset=True)["calls"]
         return Result(
-            [by_bloop.row(TITLE, "Bloop next(stream)", 13)],
+            [by_bloop.row(TITLE, "Bloop next(stream)", 15)],
             {"bloop": by_bloop.told(records), "calls": calls, "latency_seconds": LATENCY},
             versions(sides),
         )

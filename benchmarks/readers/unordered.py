@@ -1,26 +1,32 @@
-"""The same source as streamiter's, read in no order at all: what reading so many shards takes before anything is put in order.
+"""The same source as streamiter's, read in no order at all, or held and sorted at once: the least that either takes.
 
-As many threads as a `Stream` has make the same calls, with the same decoding; each reads a shard to its end, then another.
-Pages are used as they come, by one thread, as a `Stream`'s records are.
+`envelopes` uses pages as they come, by one thread, as a `Stream`'s records are: what reading so many shards takes before
+anything is put in order. `held` keeps all pages, sorts their records once, by time alone, and uses them then: the least that
+order takes where every shard has to give something before the first record may be used. It knows no rank, late record, token
+or budget, and gives nothing before the end.
+
+The same calls are made, with the same decoding, the listing no faster than the service allows. Each thread reads a shard to
+its end, then another; there are as many as this goes fastest with on a network without latency.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from importlib.metadata import version
-from inspect import signature
 from typing import Any
 
 from benchmarks.readers.ours import client
 from benchmarks.readers.worker import Tally, Task, Watch, serve
-from streamiter import DynamoDBStreams, Stream
+from streamiter import DynamoDBStreams
 from streamiter.position import Horizon
 from streamiter.source.base import Page
 
-THREADS: int = signature(Stream).parameters["concurrency"].default
+THREADS = 2
 
 Pages = queue.Queue[Page | BaseException]
 
@@ -52,7 +58,11 @@ def pages(task: Task) -> Generator[Sequence[Any], None, None]:
 
 def _shard_ids(source: DynamoDBStreams) -> Iterator[str]:
     after: str | None = None
+    asked = deque[float](maxlen=int(source.listings_per_second) - 1)  # as streamiter's lister
     while True:
+        if len(asked) == asked.maxlen:
+            time.sleep(max(0.0, asked[0] + 1.0 - time.monotonic()))
+        asked.append(time.monotonic())
         listed = source.list_shards(after)
         yield from (shard.id for shard in listed.shards)
         after = listed.next
@@ -96,6 +106,25 @@ def envelopes(task: Task, watch: Watch) -> list[Any]:
     return [count, inserts, last]
 
 
+def held(task: Task, watch: Watch) -> list[Any]:
+    """The same, once all are here, in the order of their times."""
+    count = inserts = 0
+    last = None
+    client(task.endpoint_url)
+    with closing(pages(task)) as told, watch:
+        records: list[Any] = []
+        while len(records) < task.records:
+            records += next(told)
+        times = [float(record.created_us) for record in records]
+        for index in sorted(range(len(times)), key=times.__getitem__):
+            record = records[index]
+            records[index] = None
+            count += 1
+            inserts += record.event_name == "INSERT"
+            last = record.sequence_number
+    return [count, inserts, last]
+
+
 def check(task: Task, watch: Watch) -> list[Any]:
     """What is read, not how fast: of all of it the oldest, since those are the ones that are read in order."""
     tally = Tally(images=task.options["images"])
@@ -111,6 +140,6 @@ def check(task: Task, watch: Watch) -> list[Any]:
 
 if __name__ == "__main__":
     serve(
-        {"envelopes": envelopes, "check": check},
+        {"envelopes": envelopes, "held": held, "check": check},
         {"streamiter": version("streamiter"), "boto3": version("boto3"), "msgspec": version("msgspec")},
     )

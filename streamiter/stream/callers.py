@@ -30,7 +30,7 @@ class Callers:
     def __init__(self, most: int) -> None:
         self._most = most
         self._width = Width(most)
-        self._busy_us = _thread_us()
+        self._reader = threading.get_ident(), _thread_us()
         self._threads: list[threading.Thread] = []
         self._jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
@@ -79,8 +79,9 @@ class Callers:
 
     def _weigh(self, answers: list[Answer]) -> None:
         """Notes how busy the processor was, by the real clock: the caller's may be one that is turned by hand."""
-        before_us, self._busy_us = self._busy_us, _thread_us()
-        own_us = max(0, self._busy_us - before_us)  # another thread may read now than before
+        before, before_us = self._reader
+        self._reader = threading.get_ident(), _thread_us()
+        own_us = self._reader[1] - before_us if self._reader[0] == before else 0  # another thread may read than before
         self._width.note(own_us + sum(answer.busy_us for answer in answers), microseconds(time.monotonic()))
 
     def close(self, wait_seconds: float = 0.5) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 LEAST = 2  # one call is read out while another waits for the network
 WINDOW_US = 50_000  # over how long it is looked at how busy the processor is
-BUSY = 0.95  # of the time: more calls side by side bring nothing
-IDLE = 0.85  # there is waiting that more of them would hide
+BUSY = 0.97  # of the time: more calls side by side bring nothing
+IDLE = 0.88  # below it there is waiting that more of them would hide
 
 
 class Width:

@@ -25,9 +25,11 @@ class Wishes:
         least = self._merge.least_bound
         holder = least[1] if least is not None else None
 
-        def need(shard_id: str) -> tuple[bool, bool, float]:
+        def need(shard_id: str) -> float:
+            if shard_id == holder:
+                return -2.0
             lane = self._lanes.get(shard_id)
-            return shard_id != holder, lane is not None, 0.0 if lane is None else lane.waiting_bytes
+            return -1.0 if lane is None else lane.record_bytes * (len(lane.times) - lane.head)  # its waiting_bytes
 
         return sorted(due, key=need) if len(due) <= most else nsmallest(most, due, key=need)
 
