@@ -44,6 +44,18 @@ class SystemClock:
         self.wake.wait(seconds)
 
 
+class Effort:
+    """How busy a thread has been, and how long that took; by the machine's own clocks, as one turned by hand tells neither."""
+
+    def busy_us(self) -> int:
+        """How much of a processor's time this thread has had, in all."""
+        return time.thread_time_ns() // 1000
+
+    def passed_us(self) -> int:
+        """How much time has passed, since some moment."""
+        return time.monotonic_ns() // 1000
+
+
 def microseconds(seconds: float) -> int:
     """Seconds as the int of microseconds used inside."""
     return round(seconds * SECOND_US)

@@ -68,7 +68,9 @@ Found = dict[tuple[str, int], list[Outcome]]
 
 def _rows(found: Found, counts: Sequence[int]) -> list[Row]:
     one, *more = counts
-    roomy = [_row(found, ("roomy", one), ("roomy", count), "1 lane", TARGET if count <= 100 else None) for count in more]
+    roomy = [
+        _row(found, ("roomy", one), ("roomy", count), "1 lane", TARGET if count <= 100 else None) for count in more
+    ]
     beside = [
         _row(found, ("held", count), ("roomy", count), f"{_lanes(count)}, all held and sorted once", TARGET)
         for count in counts

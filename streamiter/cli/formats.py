@@ -71,11 +71,8 @@ def _rows(
     records: Sequence[Record], stream: str, record_type: type[Record], json: Callable[[bytes], Any]
 ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """The columns' names, and the rows: times in ISO 8601, bytes in base64, JSON as `json` has it."""
-    told = columns(record_type)
-    values = [
-        [stream] * len(records) if find is None else _written(name, kind, find(records), json)
-        for name, kind, find in told
-    ]
+    told = columns(records, stream, record_type)
+    values = [_written(name, kind, found, json) for name, kind, found in told]
     return [name for name, _, _ in told], zip(*values, strict=True)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from streamiter.clock import microseconds
+from streamiter.clock import Effort
 from streamiter.stream.width import Width
 
 
@@ -27,10 +26,11 @@ _WAKE = object()
 class Callers:
     """Up to `most` threads, started when there is work for them."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, effort: Effort | None = None) -> None:
         self._most = most
         self._width = Width(most)
-        self._reader = threading.get_ident(), _thread_us()
+        self._effort = effort or Effort()
+        self._reader = threading.get_ident(), self._effort.busy_us()
         self._threads: list[threading.Thread] = []
         self._jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
@@ -56,7 +56,7 @@ class Callers:
             self.under_way += 1
             if len(self._threads) < self._most and len(self._threads) < self.under_way:
                 thread = threading.Thread(
-                    target=_work, args=(self._jobs, self._answers), name="streamiter", daemon=True
+                    target=_work, args=(self._jobs, self._answers, self._effort), name="streamiter", daemon=True
                 )
                 thread.start()
                 self._threads.append(thread)
@@ -78,11 +78,11 @@ class Callers:
         return found
 
     def _weigh(self, answers: list[Answer]) -> None:
-        """Notes how busy the processor was, by the real clock: the caller's may be one that is turned by hand."""
+        """Notes how busy calls and reader were."""
         before, before_us = self._reader
-        self._reader = threading.get_ident(), _thread_us()
+        self._reader = threading.get_ident(), self._effort.busy_us()
         own_us = self._reader[1] - before_us if self._reader[0] == before else 0  # another thread may read than before
-        self._width.note(own_us + sum(answer.busy_us for answer in answers), microseconds(time.monotonic()))
+        self._width.note(own_us + sum(answer.busy_us for answer in answers), self._effort.passed_us())
 
     def close(self, wait_seconds: float = 0.5) -> None:
         """Ends the threads. One that still waits for an answer is left behind: it is a daemon, and ends with its call."""
@@ -98,19 +98,18 @@ class Callers:
                 wait_seconds = 0.0
 
 
-def _work(jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None], answers: queue.SimpleQueue[Answer]) -> None:
+def _work(
+    jobs: queue.SimpleQueue[tuple[Any, Callable[[], Any]] | None],
+    answers: queue.SimpleQueue[Answer],
+    effort: Effort,
+) -> None:
     while (work := jobs.get()) is not None:
         job, call = work
-        before_us = _thread_us()
         result = None
+        before_us = effort.busy_us()
         try:
             result = call()
-            answers.put(Answer(job, result, None, _thread_us() - before_us))
+            answers.put(Answer(job, result, None, effort.busy_us() - before_us))
         except BaseException as error:  # whatever it is, the caller's thread is to see it
-            answers.put(Answer(job, None, error, _thread_us() - before_us))
+            answers.put(Answer(job, None, error, effort.busy_us() - before_us))
         del job, call, work, result
-
-
-def _thread_us() -> int:
-    """How long this thread has been busy, in all."""
-    return time.thread_time_ns() // 1000

@@ -124,6 +124,11 @@ class Schedule:
         """The lanes that are due."""
         return [shard_id for _, shard_id in self._order.irange(maximum=(now_us, "\U0010ffff"))]
 
+    def is_due(self, shard_id: str, now_us: int) -> bool:
+        """Whether this one is."""
+        due_us = self._due.get(shard_id)
+        return due_us is not None and due_us <= now_us
+
     @property
     def next_us(self) -> int | None:
         """When the next lane falls due."""

@@ -34,23 +34,25 @@ def records_to_table(records: Sequence[Record], stream: str, record_type: type[R
         "int": pa.int64(),
         "bytes": pa.binary(),
     }
+    arn, _, _ = stream.partition("@")  # a name may also tell when the stream was made
+    told = columns(records, arn, record_type)
+    schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
+    return pa.table([pa.array(values, types[kind]) for _, kind, values in told], schema=schema)
+
+
+def columns(records: Sequence[Record], stream: str, record_type: type[Record]) -> list[tuple[str, str, list[Any]]]:
+    """The records as columns of their kind: name; "text", "time", "int" or "bytes"; the values."""
     for record in records:
         if isinstance(record, ChangeRecord):
             record.unfold()
-    told = columns(record_type)
-    schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
-    arn, _, _ = stream.partition("@")  # a name may also tell when the stream was made
-    arrays = [
-        pa.array([arn] * len(records) if values is None else values(records), types[kind]) for _, kind, values in told
+    return [
+        (name, kind, [stream] * len(records) if find is None else find(records))
+        for name, kind, find in _columns(record_type)
     ]
-    return pa.table(arrays, schema=schema)
 
 
-def columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
-    """The columns of a kind of records: name; "text", "time", "int" or "bytes"; how to find the values.
-
-    None stands for the stream's ARN.
-    """
+def _columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
+    """Name, type, and how to find the values in records that are unfolded; None stands for the stream's ARN."""
     if issubclass(record_type, KinesisChange):
         return [*_changes(ChangeRecord), *_DESTINATION]
     if issubclass(record_type, ChangeRecord):

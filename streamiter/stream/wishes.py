@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from collections.abc import Callable
 
 from streamiter.lineage import GATHER_US, HELD_GATHER_US, Discovery
 from streamiter.merge import Lane, Merge
 from streamiter.stream.schedule import Schedule
+
+FEW = 64  # lanes that wait for their turn: their order by need is looked at in each ask
+ASKS = 16  # of more lanes it is looked at once in so many
 
 
 class Wishes:
@@ -17,11 +20,39 @@ class Wishes:
         self._merge = merge
         self._schedule = schedule
         self._discovery = discovery
+        self._line: list[str] = []  # lanes that were due when they were last looked at, those that need least first
+        self._asks = 0  # since then
 
     def lanes(self, now_us: int, most: int) -> list[str]:
         """The lanes to be asked now, at most so many: first the one that holds the merge, then the emptiest."""
         self._schedule.hurry(self._merge, self._lanes, now_us)
-        due = self._schedule.due(now_us)
+        if len(self._schedule) <= FEW:
+            return sorted(self._schedule.due(now_us), key=self._need())[:most]
+        # Of many, their order by need is taken from one look at them for several asks; but for the one that all wait for.
+        self._asks += 1
+        if self._asks >= ASKS:
+            self._look(now_us)
+        found = self._take(now_us, most)
+        if len(found) < most and self._asks:  # more may have fallen due since
+            self._look(now_us)
+            found = self._take(now_us, most)
+        return found
+
+    def _look(self, now_us: int) -> None:
+        self._line = sorted(self._schedule.due(now_us), key=self._need(), reverse=True)
+        self._asks = 0
+
+    def _take(self, now_us: int, most: int) -> list[str]:
+        least = self._merge.least_bound
+        found = [least[1]] if least is not None and self._schedule.is_due(least[1], now_us) else []
+        while self._line and len(found) < most:
+            shard_id = self._line.pop()
+            if self._schedule.is_due(shard_id, now_us) and shard_id not in found[:1]:
+                found.append(shard_id)
+        return found
+
+    def _need(self) -> Callable[[str], float]:
+        """How much a lane that is due needs its next page: the less, the more."""
         least = self._merge.least_bound
         holder = least[1] if least is not None else None
 
@@ -29,9 +60,9 @@ class Wishes:
             if shard_id == holder:
                 return -2.0
             lane = self._lanes.get(shard_id)
-            return -1.0 if lane is None else lane.record_bytes * (len(lane.times) - lane.head)  # its waiting_bytes
+            return -1.0 if lane is None else lane.waiting_bytes  # of those without, nothing waits
 
-        return sorted(due, key=need) if len(due) <= most else nsmallest(most, due, key=need)
+        return need
 
     @property
     def listing_due_us(self) -> int | None:

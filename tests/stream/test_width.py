@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamiter.stream import callers
+from streamiter.clock import Effort
 from streamiter.stream.callers import Callers
-from streamiter.stream.width import IDLE, LEAST, WINDOW_US, Width
+from streamiter.stream.width import BUSY, IDLE, LEAST, WINDOW_US, Width
 
 
 def pass_windows(width: Width, share: float, count: int, now_us: int = 0) -> int:
@@ -49,7 +49,7 @@ def test_where_they_wait_for_the_network_all_are_made():
     assert width.now == 32
 
 
-@pytest.mark.parametrize("share", [IDLE + 0.01, 0.99])
+@pytest.mark.parametrize("share", [IDLE + 0.01, BUSY - 0.01])
 def test_in_between_it_stays_as_it_is(share: float):
     width = Width(32)
     now_us = pass_windows(width, 1.2, 2)
@@ -74,31 +74,29 @@ def test_calls_that_hang_do_not_keep_others_from_being_made():
     assert width.now == 32
 
 
-class HandTime:
-    """The clocks that callers look at, turned by hand."""
+class HandEffort(Effort):
+    """Turned by hand."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self._busy: Counter[int] = Counter()  # each thread has an account of its own
 
     def work(self, seconds: float) -> None:
-        self._busy[get_ident()] += round(seconds * 1e9)
+        self._busy[get_ident()] += round(seconds * 1e6)
 
-    def monotonic(self) -> float:
-        return self.now
+    def passed_us(self) -> int:
+        return round(self.now * 1e6)
 
-    def thread_time_ns(self) -> int:
+    def busy_us(self) -> int:
         return self._busy[get_ident()]
 
 
 @pytest.fixture
-def hand(monkeypatch: pytest.MonkeyPatch) -> HandTime:
-    found = HandTime()
-    monkeypatch.setattr(callers, "time", found)
-    return found
+def hand() -> HandEffort:
+    return HandEffort()
 
 
-def passing(hand: HandTime, made: Callers, *, busy: float, raises: bool = False) -> None:
+def passing(hand: HandEffort, made: Callers, *, busy: float, raises: bool = False) -> None:
     """A call of 100 ms, of which the processor is busy for a share."""
 
     def call() -> Any:
@@ -113,8 +111,8 @@ def passing(hand: HandTime, made: Callers, *, busy: float, raises: bool = False)
 
 
 @pytest.mark.parametrize("raises", [False, True])
-def test_room_follows_how_busy_calls_were(hand: HandTime, raises: bool):
-    made = Callers(8)
+def test_room_follows_how_busy_calls_were(hand: HandEffort, raises: bool):
+    made = Callers(8, hand)
     assert made.room == 8
     for _ in range(12):
         passing(hand, made, busy=1.5, raises=raises)
@@ -125,8 +123,8 @@ def test_room_follows_how_busy_calls_were(hand: HandTime, raises: bool):
     made.close()
 
 
-def test_so_it_does_how_busy_the_reader_was(hand: HandTime):
-    made = Callers(8)
+def test_so_it_does_how_busy_the_reader_was(hand: HandEffort):
+    made = Callers(8, hand)
     for _ in range(12):
         hand.work(0.15)
         hand.now += 0.1
@@ -135,8 +133,8 @@ def test_so_it_does_how_busy_the_reader_was(hand: HandTime):
     made.close()
 
 
-def test_a_reader_that_goes_on_in_another_thread_is_not_taken_for_busy(hand: HandTime):
-    made = Callers(8)
+def test_a_reader_that_goes_on_in_another_thread_is_not_taken_for_busy(hand: HandEffort):
+    made = Callers(8, hand)
     hand.work(100.0)
     for _ in range(12):
         hand.now += 0.1
