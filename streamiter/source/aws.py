@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -13,7 +15,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
-import botocore
 import botocore.exceptions as boto
 from botocore.config import Config
 
@@ -35,6 +36,7 @@ _GONE = {  # what to do about a resource that is not there, by the call that fou
     "dynamodb:DescribeStream": "; a stream that was disabled is gone after 24 hours, and enabling makes a new one: "
     "the table's name means its latest",
 }
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]*")  # what Lambda and ECS call themselves
 _FOREIGN_WORDS = 100  # characters of an answer that is not the service's
 _THROTTLES = {
     "LimitExceededException",
@@ -102,25 +104,42 @@ def check_endpoint(url: Any) -> None:
         raise InvalidStream(f"an endpoint_url is written http://HOST:PORT or https://HOST{shown}")
 
 
-def client_config(connections: int, *, attempts: int = 1) -> Config:
+def client_config(connections: int, *, attempts: int = 1, session: Any = None) -> Config:
     """How our own clients call: every answer comes back at once, since Stream itself knows when to ask again."""
+    told: dict[str, Any] = {}  # user_agent=None would stand against the session's own
+    if not _names_itself(session):
+        told = {"user_agent": _user_agent(os.environ.get("AWS_EXECUTION_ENV", ""))}
     return Config(
         retries={"total_max_attempts": attempts, "mode": "standard"},
         max_pool_connections=max(connections, 10),
         connect_timeout=5,
         read_timeout=20,
-        user_agent=_user_agent(),
+        **told,
+    )
+
+
+def _names_itself(session: Any) -> bool:
+    """Whether calls are to say whose they are, in words that botocore alone puts together; policies may ask for them."""
+    core = getattr(session, "_session", None)  # boto3 shows no setting of its session but by this one
+    if core is None or not _PLAIN.fullmatch(os.environ.get("AWS_EXECUTION_ENV", "")):
+        return True
+    usual = core.get_default_client_config()
+    return (
+        core.user_agent_name not in ("Boto3", "Botocore")
+        or bool(core.get_config_variable("user_agent_appid"))
+        or (usual is not None and bool(usual.user_agent or usual.user_agent_appid))
     )
 
 
 @cache
-def _user_agent() -> str:
+def _user_agent(runs_in: str) -> str:
     """What calls say of themselves; without this botocore puts it together twice in each, a seventh of what a call costs."""
+    # Botocore's own version follows: boto3's session adds it.
     try:
         own = f"streamiter/{version('streamiter')}"
     except PackageNotFoundError:  # run from its files alone
         own = "streamiter"
-    return f"{own} Boto3/{boto3.__version__} Botocore/{botocore.__version__} lang/python#{python_version()}"
+    return f"{own} Boto3/{boto3.__version__} lang/python#{python_version()}{runs_in and f' exec-env/{runs_in}'}"
 
 
 @contextmanager

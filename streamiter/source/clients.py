@@ -69,7 +69,8 @@ class Clients:
         with our_words(f"{service}:*", repr(self._owner)):
             try:
                 session: Any = self.session or new_session()
-                client = session.client(service, config=client_config(_CONNECTIONS, attempts=attempts), **self._options)
+                config = client_config(_CONNECTIONS, attempts=attempts, session=session)
+                client = session.client(service, config=config, **self._options)
             except ValueError as error:
                 raise InvalidOption(f"{self._owner!r}: {error}{_remedy(error)}") from error
         self._own.append(client)

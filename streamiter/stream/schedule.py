@@ -107,6 +107,10 @@ class Schedule:
         self.serial += 1
         self._asked[shard_id] = self.serial
 
+    def was_asked_since(self, shard_id: str, serial: int) -> bool:
+        """Whether the lane was asked for a page after this many calls had been made."""
+        return self._asked.get(shard_id, 0) > serial
+
     def was_answered_since(self, shard_id: str, serial: int) -> bool:
         """Whether the lane's last page was asked for after this many calls had been made."""
         return self._answered.get(shard_id, -1) > serial

@@ -22,6 +22,8 @@ class Wishes:
         self._discovery = discovery
         self._line: list[str] = []  # lanes that were due when they were last looked at, those that need least first
         self._asks = 0  # since then
+        self._given: list[str] = []  # what was wished for last
+        self._serial = 0  # calls made by then
 
     def lanes(self, now_us: int, most: int) -> list[str]:
         """The lanes to be asked now, at most so many: first the one that holds the merge, then the emptiest."""
@@ -30,13 +32,19 @@ class Wishes:
             return sorted(self._schedule.due(now_us), key=self._need())[:most]
         # Of many, their order by need is taken from one look at them for several asks; but for the one that all wait for.
         self._asks += 1
-        if self._asks >= ASKS:
+        if self._asks >= ASKS or self._were_refused:
             self._look(now_us)
         found = self._take(now_us, most)
         if len(found) < most and self._asks:  # more may have fallen due since
             self._look(now_us)
             found = self._take(now_us, most)
+        self._given, self._serial = found, self._schedule.serial
         return found
+
+    @property
+    def _were_refused(self) -> bool:
+        """Whether any of the last ones was not asked: the budget had no room, and what follows them in line is fuller still."""
+        return any(not self._schedule.was_asked_since(shard_id, self._serial) for shard_id in self._given)
 
     def _look(self, now_us: int) -> None:
         self._line = sorted(self._schedule.due(now_us), key=self._need(), reverse=True)

@@ -89,6 +89,13 @@ def test_what_was_passed_over_for_want_of_room_is_wished_for_again():
         assert len(world.wishes.lanes(0, 100)) == 100, "nothing was asked: all are still due"
 
 
+def test_the_emptiest_are_not_passed_over_because_there_was_no_room_for_them_before():
+    world = Lanes(300)
+    first = world.wishes.lanes(0, 10)
+    for _ in range(3):  # nothing was asked: the budget is spent, and the lanes further on hold more
+        assert world.wishes.lanes(0, 10) == first
+
+
 def test_a_lane_that_falls_due_later_is_found_however_fresh_the_last_look():
     world = Lanes(300)
     while world.ask(40):
