@@ -19,7 +19,9 @@ from streamiter.source.aws import client_config
 @cache
 def client(endpoint_url: str) -> Any:
     session: Any = boto3.session.Session(**CREDENTIALS)
-    config = client_config(64).merge(Config(proxies={}))  # as the client has it that streamiter makes for itself
+    config = client_config(64, session=session).merge(
+        Config(proxies={})
+    )  # as the client has it that streamiter makes for itself
     return session.client("kinesis", endpoint_url=endpoint_url, config=config)
 
 

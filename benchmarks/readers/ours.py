@@ -23,7 +23,9 @@ FILLED = 50  # looks in a row at which nothing more was fetched: the lanes hold 
 @cache
 def client(endpoint_url: str) -> Any:
     session: Any = boto3.session.Session(**CREDENTIALS)
-    config = client_config(64).merge(Config(proxies={}))  # as the client has it that streamiter makes for itself
+    config = client_config(64, session=session).merge(
+        Config(proxies={})
+    )  # as the client has it that streamiter makes for itself
     return session.client("dynamodbstreams", endpoint_url=endpoint_url, config=config)
 
 

@@ -59,8 +59,9 @@ def _before_parse(response_dict: dict[str, Any], operation_model: Any = None, **
         return
     operation = getattr(operation_model, "name", "")
     body = response_dict["body"]
-    _check_sum(body, response_dict.get("headers") or {}, operation)
     try:
+        if not _is_sound(body, response_dict.get("headers") or {}, operation) and not body.isascii():
+            body.decode()  # what is decoded later is to be text all the same
         if answer.decode is None:
             _decode_any(body)
             return
@@ -71,7 +72,11 @@ def _before_parse(response_dict: dict[str, Any], operation_model: Any = None, **
     response_dict["body"] = b"{}"
 
 
-def _check_sum(body: bytes, headers: Any, operation: str) -> None:
+def _is_sound(body: bytes, headers: Any, operation: str) -> bool:
+    """Whether a checksum says so; raises where it says otherwise."""
     told = headers.get("x-amz-crc32")
-    if told is not None and not headers.get("content-encoding") and str(zlib.crc32(body)) != str(told).strip():
+    if told is None or headers.get("content-encoding"):
+        return False
+    if str(zlib.crc32(body)) != str(told).strip():
         raise TransientError(f"the answer to {operation} was damaged on its way: its checksum does not match")
+    return True

@@ -81,7 +81,8 @@ class Callers:
         """Notes how busy calls and reader were."""
         before, before_us = self._reader
         self._reader = threading.get_ident(), self._effort.busy_us()
-        own_us = self._reader[1] - before_us if self._reader[0] == before else 0  # another thread may read than before
+        # Another thread may read than before, and one that is new may have the number of one that is gone.
+        own_us = max(0, self._reader[1] - before_us) if self._reader[0] == before else 0
         self._width.note(own_us + sum(answer.busy_us for answer in answers), self._effort.passed_us())
 
     def close(self, wait_seconds: float = 0.5) -> None:

@@ -241,6 +241,19 @@ def test_bytes_that_are_no_answer_are_a_fault_that_may_pass(body: bytes):
             FAST.fetch(ITERATOR, 1)
 
 
+@pytest.mark.parametrize("where", ["eventID", "eventName", "name", "value"])
+def test_so_is_text_that_is_none_wherever_it_stands(where: str):
+    text = {name: "ü" if name == where else "u" for name in ("eventID", "eventName", "name", "value")}
+    row = {name: text[name] for name in ("eventID", "eventName")}
+    change = {"SequenceNumber": "1" * 21, "NewImage": {text["name"]: {"S": text["value"]}}}
+    body = json.dumps({"Records": [{**row, "dynamodb": change}]}, ensure_ascii=False)
+    WIRE.body, WIRE.headers = body.encode(), {}
+    assert len(FAST.fetch(ITERATOR, 1).records) == 1
+    WIRE.body = body.encode("latin-1")
+    with pytest.raises(TransientError, match="GetRecords cannot be read"):
+        FAST.fetch(ITERATOR, 1)
+
+
 def test_a_wrong_checksum_is_a_fault_that_may_pass():
     WIRE.body, WIRE.headers = b'{"Records":[]}', {"x-amz-crc32": "17"}
     with pytest.raises(TransientError, match="damaged on its way: its checksum does not match"):
