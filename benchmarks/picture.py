@@ -95,7 +95,10 @@ def _targets(axes: Any, reports: Reports) -> None:
 
 
 def _short(name: str, row: Row) -> str:
-    """The case, and how this row of it differs from the first: "the same, so: why" is said as ", so"."""
+    """The case, and how this row of it differs from the first: "the same, so: why" is said as ", so", a number as ": 10"."""
+    number = row.work.rpartition(": ")[2]
+    if number.replace(",", "").isdigit():
+        return f"{SHORT.get(name, name)}: {number}"
     so = row.work.removeprefix("the same").partition(":")[0] if row.work.startswith("the same, ") else ""
     return SHORT.get(name, name) + so
 
@@ -127,6 +130,7 @@ def _lanes(axes: Any, reports: Reports) -> None:
     found = reports["lanes"].result.measured["rates"]
     for room, label, style, colour in (
         ("unordered", "in no order", "s:", MSGSPEC),
+        ("held", "all held, sorted once", "s-", MSGSPEC),
         ("roomy", "room for full pages", "o-", OURS),
         ("default", "default prefetch_bytes", "o--", OURS),
     ):
