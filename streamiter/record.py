@@ -194,7 +194,9 @@ class ChangeRecord(Record):
         if images is None:
             images = self._images = {}
         if name not in images:
-            images[name] = decode_image(getattr(self.unfold().dynamodb, name))
+            row = self._row
+            envelope = row if isinstance(row, Envelope) else self.unfold()
+            images[name] = decode_image(getattr(envelope.dynamodb, name))
         return images[name]
 
     @property
