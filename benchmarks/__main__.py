@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import figures, machine, picture, table
+from benchmarks import bars, beside, figures, machine, picture, table
 from benchmarks.measure import Scale
 from benchmarks.results import PLACE, Report, Result, load
 
@@ -24,6 +24,7 @@ CASES = {
     "many_shards": "benchmarks.cases.many_shards",
     "idle": "benchmarks.cases.idle",
     "rolling": "benchmarks.cases.rolling",
+    "on_loop": "benchmarks.cases.on_loop",
     "to_arrow": "benchmarks.cases.to_arrow",
     "memory": "benchmarks.cases.memory",
     "lanes": "benchmarks.cases.lanes",
@@ -33,6 +34,10 @@ CASES = {
     "spark": "benchmarks.cases.spark",
     "spark_latency": "benchmarks.cases.spark_latency",
     "server": "benchmarks.cases.server",
+    "leases": "benchmarks.cases.leases",
+    "app": "benchmarks.cases.app",
+    "logs": "benchmarks.cases.logs",
+    "redis_log": "benchmarks.cases.redis_log",
     "instructions": "benchmarks.instructions",
 }
 ASKED_FOR = {"instructions"}  # takes minutes, and valgrind
@@ -55,6 +60,9 @@ def measure(case: str, scale: Scale) -> Report:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures what is named, and shows all that was ever measured here in the table and the picture."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["--beside"]:
+        return beside.main(arguments[1:])
     options = _parse(arguments)
     names = [] if options.draw else options.names or [name for name in CASES if name not in ASKED_FOR]
     if options.instructions and "instructions" not in names:
@@ -68,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench: {name} took {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     reports = load(options.results, CASES)
     picture.draw(reports, options.results / "performance.png")
+    if reports.keys() >= bars.NEEDS:
+        (options.results / bars.NAME).write_text(bars.draw(reports), "utf-8")
     if options.results == PLACE and not scale.is_smoke:
         figures.fill_pages(reports)
     shown = reports if options.draw else {name: report for name, report in reports.items() if name in names}
@@ -84,6 +94,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--draw", action="store_true", help="measure nothing: show what is kept, in picture and pages too"
     )
     parser.add_argument("--instructions", action="store_true", help="also count instructions, with valgrind")
+    parser.add_argument(
+        "--beside", metavar="COMMIT", help="as the first word: this tree beside that commit; see benchmarks/beside.py"
+    )
     parser.add_argument(
         "--results", type=Path, metavar="FOLDER", help="default benchmarks/results, with --smoke a temporary one"
     )

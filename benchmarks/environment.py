@@ -17,6 +17,9 @@ PLACE = ROOT / ".venv-bloop"
 ASYNC_KINESIS = "async-kinesis[kpl]==3.0.1"
 ASYNC_KINESIS_PLACE = ROOT / ".venv-async-kinesis"
 
+NATIVE_KCL = "native-aws-kcl-py==0.1.1"
+NATIVE_KCL_PLACE = ROOT / ".venv-native-kcl"
+
 
 def bloop_python() -> Path:
     """Bloop's interpreter."""
@@ -26,6 +29,11 @@ def bloop_python() -> Path:
 def async_kinesis_python() -> Path:
     """async-kinesis' interpreter."""
     return own_python(ASYNC_KINESIS_PLACE, ASYNC_KINESIS)
+
+
+def native_kcl_python() -> Path:
+    """native-aws-kcl-py's interpreter."""
+    return own_python(NATIVE_KCL_PLACE, NATIVE_KCL)
 
 
 def own_python(place: Path, package: str) -> Path:

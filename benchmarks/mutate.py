@@ -26,8 +26,9 @@ from types import FrameType
 from benchmarks.mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ["streamiter/lineage", "streamiter/merge"]
-TESTS = ["tests/lineage", "tests/merge", "tests/stream/test_reading*.py", "tests/properties"]
+SOURCES = ["streamiter/lineage", "streamiter/merge", "streamiter/reading", "streamiter/lease"]
+# The quick ones first: a mutant lives until the first test fails.
+TESTS = ["tests/lineage", "tests/merge", "tests/reading", "tests/lease", "tests/properties"]
 ACCEPTED = "benchmarks/mutants_accepted.txt"
 WORKERS = 2
 # A mutant may allocate for ever; the shell that starts it holds it to 8 GiB where the system can.
@@ -43,7 +44,7 @@ class Bench:
         self.root = root
         self.command = [*START, sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
         # The same examples for every mutant, unless asked for otherwise; and no bytecode of the one before.
-        self.environment = {"STREAMITER_HYPOTHESIS": "ci", **os.environ}
+        self.environment = {"STREAMITER_HYPOTHESIS": "mutants", **os.environ}
         self.environment |= {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
         self.process: subprocess.Popen[str] | None = None
 
@@ -105,8 +106,8 @@ class Trial:
             thread.start()
         try:
             reported = self.started
-            while any(thread.is_alive() for thread in threads):
-                time.sleep(0.1)
+            while running := [thread for thread in threads if thread.is_alive()]:
+                running[0].join(0.1)
                 if time.monotonic() - reported >= (1 if sys.stderr.isatty() else 30):
                     reported = time.monotonic()
                     print(self.progress(), end="\r" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
@@ -185,10 +186,12 @@ def without_accepted(mutants: list[Mutant], accepted: list[str]) -> tuple[list[M
 
 
 def tests_below(root: Path, patterns: list[str]) -> list[str]:
-    found = [path.relative_to(root).as_posix() for pattern in patterns for path in sorted(root.glob(pattern))]
-    if not found:
-        raise SystemExit(f"mutate: no tests at {', '.join(patterns)}")
-    return found
+    found = {
+        pattern: [path.relative_to(root).as_posix() for path in sorted(root.glob(pattern))] for pattern in patterns
+    }
+    if empty := [pattern for pattern, paths in found.items() if not paths]:
+        raise SystemExit(f"mutate: no tests at {', '.join(empty)}")
+    return [path for paths in found.values() for path in paths]
 
 
 def chosen(root: Path, options: argparse.Namespace) -> list[Mutant]:

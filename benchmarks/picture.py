@@ -15,8 +15,17 @@ from benchmarks.results import Report, Row
 
 Reports = Mapping[str, Report]
 
-OURS, BOTO3, BLOOP, MSGSPEC = "#1f6f8b", "#c98b2b", "#a34a3a", "#7a7a7a"
-MISSED = "#c0392b"
+OURS, BOTO3, BLOOP, MSGSPEC = "#58c4c8", "#d9a441", "#d98080", "#8a95a0"
+MISSED = "#ff6b6b"
+# A card of its own ground, as all our pictures have: a white one glares on a dark page.
+GROUND, INK, QUIET = "#181e26", "#dee2e6", "#9aa4ae"
+_STYLE: dict[Any, str] = {
+    "figure.facecolor": GROUND,
+    "axes.facecolor": GROUND,
+    "savefig.facecolor": GROUND,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"), INK),
+    "axes.edgecolor": QUIET,
+}
 SIDES = (("ours", OURS, "streamiter"), ("peer", BOTO3, "boto3 loop"))
 SHORT = {
     "catch_up": "catch up, 1 shard",
@@ -31,6 +40,9 @@ SHORT = {
     "kinesis_reshard": "Kinesis, resharding",
     "spark": "Spark, 8 closed shards",
     "spark_latency": "Spark, a micro-batch",
+    "on_loop": "AsyncStream",
+    "leases": "leases",
+    "app": "app",
 }
 
 
@@ -50,18 +62,20 @@ def figure_of(reports: Reports) -> Any:
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure = pyplot.figure(figsize=(15, 9.4), dpi=110, layout="constrained")
-    grid = figure.add_gridspec(2, 3, width_ratios=(1.35, 1, 1))
-    places = (grid[:, 0], grid[0, 1], grid[0, 2], grid[1, 1], grid[1, 2])
-    for (panel, needs), place in zip(_PANELS, places, strict=True):
-        if needs <= reports.keys():
-            axes = figure.add_subplot(place)
-            panel(axes, reports)
-            axes.spines[["top", "right"]].set_visible(False)
-    title = "streamiter beside its peers: the same bytes, the same machine, taking turns"
-    figure.suptitle(title, fontsize=14, x=0.01, ha="left")
-    figure.supxlabel(_footer(reports), fontsize=8, color="#555555", x=0.01, ha="left")
-    pyplot.close(figure)  # for pyplot: the figure itself can still be written
+    with pyplot.rc_context(_STYLE):
+        height = max(9.4, 1.6 + 0.24 * len(_with_targets(reports)))  # a line for each target
+        figure = pyplot.figure(figsize=(16, height), dpi=110, layout="constrained")
+        grid = figure.add_gridspec(2, 3, width_ratios=(1.1, 1, 1))
+        places = (grid[:, 0], grid[0, 1], grid[0, 2], grid[1, 1], grid[1, 2])
+        for (panel, needs), place in zip(_PANELS, places, strict=True):
+            if needs <= reports.keys():
+                axes = figure.add_subplot(place)
+                panel(axes, reports)
+                axes.spines[["top", "right"]].set_visible(False)
+        title = "streamiter beside its peers: the same bytes, the same machine, taking turns"
+        figure.suptitle(title, fontsize=14, x=0.01, ha="left")
+        figure.supxlabel(_footer(reports), fontsize=8, color=QUIET, x=0.01, ha="left")
+        pyplot.close(figure)  # for pyplot: the figure itself can still be written
     return figure
 
 
@@ -71,24 +85,27 @@ def digest(reports: Reports) -> str:
     return sha256(told.encode()).hexdigest()
 
 
+def _with_targets(reports: Reports) -> list[tuple[str, Row]]:
+    return [(name, row) for name, report in reports.items() for row in report.result.rows if row.target is not None]
+
+
 def _targets(axes: Any, reports: Reports) -> None:
     """Each row against its target: 1 is met."""
-    rows = [(name, row) for name, report in reports.items() for row in report.result.rows if row.target is not None][
-        ::-1
-    ]
+    rows = _with_targets(reports)[::-1]
     for place, (_, row) in enumerate(rows):
         assert row.target is not None
         target = row.target
         reached = [target / ratio if row.is_at_most else ratio / target for ratio in (row.median, *row.ratios)]
         axes.barh(place, reached[0], color=OURS if row.is_met else MISSED, height=0.62)
-        axes.plot([min(reached), max(reached)], [place, place], color="black", linewidth=1.2)
+        axes.plot([min(reached), max(reached)], [place, place], color=INK, linewidth=1.2)
         _note(axes, max(reached), place, f"{table.times(row.median)}  (target {table.target(row)})")
-    axes.axvline(1, color="black", linewidth=1, linestyle=":")
+    axes.axvline(1, color=INK, linewidth=1, linestyle=":")
     axes.set_xscale("log")
     axes.set_xlim(left=0.1, right=axes.get_xlim()[1] * 4)
+    axes.set_ylim(-0.8, len(rows) - 0.2)
     axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
     axes.minorticks_off()
-    labels = [f"{_short(name, row)}\nvs {shorten(row.peer, 44, placeholder=' …')}" for name, row in rows]
+    labels = [f"{_short(name, row)}, vs {shorten(row.peer, 34, placeholder=' …')}" for name, row in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_xlabel("reached / target, with the spread of the runs (log)")
     axes.set_title("Targets", loc="left")
@@ -117,7 +134,7 @@ def _rates(axes: Any, reports: Reports) -> None:
     for place, (_, rate, colour) in enumerate(bars):
         speed, *spread = _thousands(rate["records_per_cpu_second"], *rate["cpu_spread"])
         axes.barh(place, speed, color=colour, height=0.62)
-        axes.plot(spread, [place, place], color="black", linewidth=1.2)
+        axes.plot(spread, [place, place], color=INK, linewidth=1.2)
         _note(axes, max(spread), place, f"{speed:,.0f}k")
     axes.set_yticks(range(len(bars)), [label for label, _, _ in bars], fontsize=8)
     axes.set_xlim(right=axes.get_xlim()[1] * 1.12)

@@ -48,18 +48,26 @@ class Side:
 
 READERS = {
     "streamiter": "benchmarks.readers.ours",
+    "app": "benchmarks.readers.app",
+    "asyncio": "benchmarks.readers.on_loop",
     "unordered": "benchmarks.readers.unordered",
     "boto3": "benchmarks.readers.plain",
     "msgspec": "benchmarks.readers.decoded",
     "bloop": "benchmarks.readers.by_bloop",
     "streamiter on Kinesis": "benchmarks.readers.kinesis_ours",
     "boto3 on Kinesis": "benchmarks.readers.kinesis_plain",
+    "app on Kinesis": "benchmarks.readers.kinesis_app",
     "async-kinesis": "benchmarks.readers.kinesis_async",
+    "native-aws-kcl-py": "benchmarks.readers.kinesis_kcl",
     "spark": "benchmarks.readers.by_spark",
     "spark, 1 core": "benchmarks.readers.by_spark_alone",
     "spark, 8 slots": "benchmarks.readers.by_spark_slots",
 }
-PYTHONS = {"bloop": environment.bloop_python, "async-kinesis": environment.async_kinesis_python}
+PYTHONS = {
+    "bloop": environment.bloop_python,
+    "async-kinesis": environment.async_kinesis_python,
+    "native-aws-kcl-py": environment.native_kcl_python,
+}
 
 
 @contextmanager

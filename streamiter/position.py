@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from streamiter.clock import floor_second
+
+MOST_DIGITS = 99  # of a sequence number: order keys tell its length in two digits
+
+
+def is_number(text: str) -> bool:
+    """Whether a record can have this sequence number: digits alone, and not too many."""
+    return 0 < len(text) <= MOST_DIGITS and text.isascii() and text.isdigit()
+
 
 class Place(NamedTuple):
     """A record's place in its shard: the greatest sequence number so far, and how many records came since it (law 4).
@@ -28,11 +37,25 @@ class Place(NamedTuple):
         return str(self.number).zfill(self.width)
 
     def next(self, text: str) -> Place:
-        """The place of a record with this sequence number that follows."""
-        return Place.of(text) if int(text) > self.number else self._replace(since=self.since + 1)
+        """The place of a record with this sequence number that follows; without one it counts from the one before."""
+        if text and (self.width < 0 or int(text) > self.number):
+            return Place.of(text)
+        return self._replace(since=self.since + 1)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether a record with a number came: only then can a shard open here."""
+        return self.width >= 0
 
     def __str__(self) -> str:
+        if not self.is_numbered:
+            return f"its first {self.since + 1} records"
         return f"record {self.number}" + (f" and {self.since} more" if self.since else "")
+
+
+# The place of a shard's first record where that has no number, being spoiled. No shard opens there: after a resume the
+# spoiled record comes, and is told of, once more.
+UNNUMBERED = Place(0, 0, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +119,17 @@ class AtNumber:
 
 
 Position = Horizon | AtTime | After | AtNumber
+
+
+def openable(position: Position, service_us: int | None, *, refuses_time: bool) -> Position:
+    """Where the service can open a shard that is to be read from a position; the lane leaves out what is older than that.
+
+    No service takes a time to come, and some take no times at all.
+    """
+    if not isinstance(position, AtTime):
+        return position
+    if refuses_time:
+        return Horizon(position.opened_us)
+    if service_us is not None and position.time_us > service_us:
+        return AtTime(floor_second(service_us), position.opened_us)
+    return position

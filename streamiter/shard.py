@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
+
+_SHARD_ID = re.compile(
+    r"[^\x00-\x20\ud800-\udfff]+"
+)  # no blanks: order keys set ids apart by them; and what UTF-8 can write
+
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written as UTF-8: half of a surrogate pair cannot."""
+    return text.isascii() or not _SURROGATE.search(text)
+
+
+def is_shard_id(text: str) -> bool:
+    """Whether a shard can have this id: a word."""
+    return _SHARD_ID.fullmatch(text) is not None
 
 
 class Rank(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -28,10 +46,13 @@ class Shard:
     id: str
     parents: tuple[str, ...] = ()
     closed: bool = False
+    # The first and the last hash key of its records, in decimal, where the service says; no part of who the shard is.
+    hash_keys: tuple[str, str] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.id or any(character <= " " for character in self.id):
-            raise ValueError(f"a shard id must be a word without blanks, not {self.id!r}")
+        for shard_id in (self.id, *self.parents):
+            if not is_shard_id(shard_id):
+                raise ValueError(f"a shard id must be a word without blanks, not {shard_id!r}")
 
 
 def hinted_us(shard_id: str) -> int | None:

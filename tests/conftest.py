@@ -1,13 +1,16 @@
-"""What every test shares: how hard hypothesis looks, and which tests wait to be asked for."""
+"""What every test shares: how hard hypothesis looks, and which tests wait to be asked for or run by themselves."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
-# A slow machine is not a failure. `deep` is for a night's search; `ci` tries the same examples every time.
+# A slow machine is not a failure. `deep` is for a night's search; `ci` tries the same examples every time; `mutants` does not
+# look for a smaller failure where any is enough.
 settings.register_profile(
     "default",
     deadline=None,
@@ -17,19 +20,73 @@ settings.register_profile(
     derandomize=False,
 )
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
+settings.register_profile("mutants", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate])
 settings.register_profile("deep", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("STREAMITER_HYPOTHESIS", "default"))
 
+# Spark's JVMs live for seconds here, and would spend most of them on becoming fast.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# Where services are started for many tests: these share a worker, so that none is started twice.
+TOGETHER = (
+    "tests/spark/",
+    "tests/benchmarks/test_cases.py",
+    "tests/demo/test_run.py",
+    "tests/integration/test_kinesis.py",
+    "tests/integration/test_ministack.py",
+)
+
+# Seconds that a property may take: hypothesis gives itself 300 to make a failing example small, once it has found one.
+PROPERTY_TIMEOUT = 900
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--real", action="store_true", help="also run the tests that need Amazon's DynamoDB Local")
+    parser.addoption(
+        "--real",
+        action="store_true",
+        help="also run the tests with Bloop, the AWS CLI, async-kinesis, the KCL and Kafka",
+    )
+    parser.addoption(
+        "--realtime",
+        choices=("last", "only", "never"),
+        default="last",
+        help="tests that depend on the real clock: run them last (default), only them, or none of them",
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only tests that depend on the real clock run, files without one are not imported: that takes longer."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    if config.getoption("--realtime") == "only" and is_test and "realtime" not in collection_path.read_text("utf-8"):
+        return True
+    return None
+
+
+def unit_of(nodeid: str) -> str:
+    """What a test shares its worker with: the rest of its place, or nothing."""
+    return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What is to run together comes first, the largest of it before all. xdist's own groups are lost on this pytest."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
+        def _split_scope(self, nodeid: str) -> str:
+            return unit_of(nodeid)
+
+    return Together(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--real"):
-        return
+    waiting = [] if config.getoption("--real") else [item for item in items if item.get_closest_marker("real")]
+    timed = [item for item in items if item.get_closest_marker("realtime") and item not in waiting]
+    untimed = [item for item in items if item not in timed and item not in waiting]
+    chosen = {"last": untimed + timed, "only": timed, "never": untimed}[config.getoption("--realtime")]
     # Deselected, not skipped: a skip reads like something to repair.
-    waiting = [item for item in items if item.get_closest_marker("real")]
-    if waiting:
-        items[:] = [item for item in items if not item.get_closest_marker("real")]
-        config.hook.pytest_deselected(items=waiting)
+    config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
+    items[:] = chosen
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(PROPERTY_TIMEOUT))

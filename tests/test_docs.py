@@ -1,145 +1,138 @@
 """The docs: every Python block of README.md and docs/ runs, and every shell block that calls streamiter, page by page.
 
-As a reader would paste them: the blocks of a page share their names and run in order, in an empty folder. A page that
-needs something running says `<!-- fixture: NAME -->`, a function of tests/docs_fixtures.py. A block that cannot run here
-says so, and why:
+Each page runs in a process of its own, with nothing at hand but what the page itself makes: no AWS variables, an empty
+HOME, an empty folder, this machine alone. tests/docs_page.py is that process. A block that cannot run says why:
 
-    ```python no-run needs an AWS account
+    ```python no-run it needs an AWS account
+
+Such a Python block says the same in a comment, so that readers see it, and mypy reads it all the same.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
-import textwrap
-import traceback
-import types
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tests.docs_fixtures import FIXTURES
+from tests.cli.test_commands import check_parses
+from tests.docs_page import Block, blocks_of
 
 ROOT = Path(__file__).parent.parent
-FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<info>.*)$")
-COMMAND = re.compile(r"^(streamiter|python -m streamiter)\b", re.MULTILINE)
-FIXTURE = re.compile(r"<!--\s*fixture:\s*(\S+)\s*-->")
-
-
-class Block(NamedTuple):
-    line: int  # where its code begins, counted from 1
-    info: list[str]
-    code: str
-
-    @property
-    def is_python(self) -> bool:
-        return self.info[:1] in (["python"], ["py"])
-
-    @property
-    def is_command(self) -> bool:
-        """Whether it is for a shell, and calls streamiter: other commands (pip, docker, aws) are not ours to try."""
-        return self.info[:1] in (["bash"], ["sh"]) and COMMAND.search(self.code) is not None
-
-    @property
-    def runs(self) -> bool:
-        return (self.is_python or self.is_command) and not self.is_exempt
-
-    @property
-    def is_exempt(self) -> bool:
-        return self.info[1:2] == ["no-run"]
-
-
-def blocks_of(text: str) -> Iterator[Block]:
-    """Every fenced block of a page, whatever its language: a Python block shown inside another is text."""
-    lines = enumerate(text.splitlines(), start=1)
-    for number, line in lines:
-        opening = FENCE.match(line)
-        if opening is None:
-            continue
-        code = []
-        for _, inner in lines:
-            if inner.strip().startswith(opening["marks"]) and not inner.strip().strip(opening["marks"][0]):
-                break
-            code.append(inner)
-        yield Block(number + 1, opening["info"].split(), textwrap.dedent("\n".join(code)))
+GUARD = ROOT / "tests" / "docs_guard"
+SECONDS = 280
 
 
 def pages() -> list[Path]:
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in found if page.exists() and has_code(page)]
+    return [page for page in found if any(block.is_python or block.is_command for block in blocks(page))]
 
 
-def has_code(page: Path) -> bool:
-    return any(block.is_python or block.is_command for block in blocks_of(page.read_text("utf-8")))
+def blocks(page: Path) -> list[Block]:
+    return list(blocks_of(page.read_text("utf-8")))
 
 
-def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run a page's blocks, and give how many ran; whatever goes wrong names the page and the line."""
-    text = page.read_text("utf-8")
-    # A real module: dataclasses and type hints look their names up there.
-    module = types.ModuleType("docs_page")
-    monkeypatch.setitem(sys.modules, "docs_page", module)
-    ran = 0
-    with contextlib.ExitStack() as stack:
-        for name in FIXTURE.findall(text):
-            if name not in FIXTURES:
-                pytest.fail(f"{page}: there is no fixture {name!r}; tests/docs_fixtures.py has: {', '.join(FIXTURES)}")
-            vars(module).update(stack.enter_context(contextlib.contextmanager(FIXTURES[name])(monkeypatch)))
-        for block in blocks_of(text):
-            if block.is_exempt and not block.info[2:]:
-                pytest.fail(f"{page}:{block.line}: a no-run block gives its reason after no-run")
-            if block.runs:
-                (run_block if block.is_python else run_command)(page, block, vars(module))
-                ran += 1
-    return ran
+def exempt(page: Path, *, python: bool) -> list[Block]:
+    return [block for block in blocks(page) if block.is_exempt and block.is_python == python]
 
 
-def run_block(page: Path, block: Block, names: dict[str, object]) -> None:
-    # Blank lines before it, so that Python counts the page's lines.
-    padded = "\n" * (block.line - 1) + block.code
-    try:
-        exec(compile(padded, str(page), "exec", dont_inherit=True), names)
-    except Exception as error:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(page)]
-        line = error.lineno if isinstance(error, SyntaxError) and not frames else frames[-1].lineno
-        pytest.fail(f"{page}:{line}: {type(error).__name__}: {error}\n\n{textwrap.indent(block.code, '    ')}")
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
-def run_command(page: Path, block: Block, names: dict[str, object]) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONUTF8": "1", "COLUMNS": "100"}
-    shell = ["bash", "-euo", "pipefail", "-c", block.code]
-    done = subprocess.run(shell, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
+def run_page(page: Path, folder: Path) -> int:
+    """Run a page in a process of its own, and give how many blocks ran; what goes wrong fails the test."""
+    home, here, refused = folder / "home", folder / "here", folder / "refused.txt"
+    home.mkdir()
+    here.mkdir()
+    programs = [Path(sys.executable).parent, *map(Path, os.environ["PATH"].split(os.pathsep))]
+    environment = {
+        "PATH": os.pathsep.join(map(str, programs)),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(GUARD),
+        "STREAMITER_DOCS_REFUSED": str(refused),
+        "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"],  # it tells a JVM to be thrifty, and no page of anything
+    }
+    command = [sys.executable, "-P", "-W", "error", str(ROOT / "tests/docs_page.py"), str(page)]
+    done = subprocess.run(
+        command, cwd=here, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+    )
+    if refused.exists():
+        pytest.fail(f"{page} called out of this machine:\n{refused.read_text()}")
     if done.returncode:
-        said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        pytest.fail(f"{page}:{block.line}: exit code {done.returncode}\n\n{said}")
+        pytest.fail(f"{done.stdout[-2000:]}\n{done.stderr[-6000:]}")
+    return int(done.stdout.rpartition("ran ")[2])
 
 
-def cases() -> list[object]:
-    """The pages; the one that starts Spark shares a worker with Spark's own tests."""
-    alike = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
-    return [pytest.param(page, marks=alike if page.stem == "spark" else ()) for page in pages()]
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_page(page, tmp_path):
+    assert run_page(page, tmp_path) == sum(
+        (block.is_python or block.is_command) and not block.is_exempt for block in blocks(page)
+    )
 
 
-@pytest.mark.parametrize("page", cases(), ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_page(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run_page(page, monkeypatch)
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_a_python_block_that_does_not_run_says_so_where_readers_see_it(page):
+    for block in exempt(page, python=True):
+        comments = " ".join(re.findall(r"#(.*)", block.code)).lower()
+        assert block.reason.lower() in comments, f"{page}:{block.line}: no comment says: {block.reason}"
+
+
+def test_few_python_blocks_do_not_run():
+    found = [f"{named(page)}:{block.line}" for page in pages() for block in exempt(page, python=True)]
+    assert len(found) <= 4, found
+
+
+def test_python_blocks_that_do_not_run_are_type_checked(tmp_path):
+    """Each is read by mypy with the blocks of its page that stand before it; and mypy sees the mistake of one more page."""
+    wrong = tmp_path / "wrong_page.py"
+    wrong.write_text('from streamiter import Stream\n\nStream("dynamodb://users").tokn\n')
+    files = [wrong]
+    for page in pages():
+        if not exempt(page, python=True):
+            continue
+        text = "\n\n".join(block.code for block in blocks(page) if block.is_python)
+        files.append(tmp_path / f"{named(page).replace('/', '_').removesuffix('.md')}_page.py")
+        files[-1].write_text(text)
+    assert len(files) > 1
+    done = mypy(files)
+    error, told = done.stdout.splitlines()
+    assert "wrong_page.py:3: " in error and 'has no attribute "tokn"' in error, done.stdout + done.stderr
+    assert told.startswith("Found 1 error in 1 file"), done.stdout
+
+
+def mypy(files: list[Path]) -> subprocess.CompletedProcess[str]:
+    # A cache of its own: other options than those of ./dev check would spoil that one.
+    options = ["--follow-imports=silent", "--allow-redefinition", "--disable-error-code=func-returns-value"]
+    options.append(f"--cache-dir={ROOT / '.mypy_cache/docs'}")
+    command = [sys.executable, "-m", "mypy", "--config-file=", *options, *map(str, files)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS)
+
+
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_commands_that_do_not_run_are_parsed(page):
+    for block in exempt(page, python=False):
+        for line in block.code.splitlines():
+            if line.startswith("streamiter "):
+                words = shlex.split(line, comments=True)
+                cut = next((place for place, word in enumerate(words) if word in ("|", ">", ">>", "&&")), None)
+                check_parses(words[1:cut])
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
+def run(tmp_path):
     def run(text: str) -> int:
         page = tmp_path / "page.md"
         page.write_text(text)
-        return run_page(page, monkeypatch)
+        for folder in ("home", "here"):
+            shutil.rmtree(tmp_path / folder, ignore_errors=True)
+        return run_page(page, tmp_path)
 
     return run
 
@@ -159,11 +152,35 @@ def test_classes_of_a_page_know_their_module(run):
     assert run("\n".join(["```python", *lines, "assert A(1).b == 1", "```"])) == 1
 
 
+def test_a_page_begins_with_nothing(run):
+    lines = [
+        "import os",
+        "from pathlib import Path",
+        "assert not [name for name in os.environ if 'AWS' in name or 'STREAMITER' in name and 'DOCS' not in name]",
+        "assert list(Path.home().iterdir()) == list(Path.cwd().iterdir()) == []",
+    ]
+    assert run("\n".join(["```python", *lines, "```"])) == 1
+
+
 def test_a_failure_names_page_and_line(run):
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:5: ZeroDivisionError"):
         run("# Title\n\n```python\na = 0\n1 / a\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: SyntaxError"):
         run("```python\nin valid\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: SystemExit"):
+        run("```python\nraise SystemExit(0)\n```\n")
+
+
+def test_a_page_that_calls_out_fails_even_where_it_catches_that(run):
+    lines = [
+        "import contextlib, socket",
+        "with contextlib.suppress(OSError):",
+        "    socket.create_connection(('%s', 80))",
+    ]
+    page = "\n".join(["```python", *lines, "```"])
+    for host in ("192.0.2.1", "service.invalid"):
+        with pytest.raises(pytest.fail.Exception, match=rf"called out of this machine:\n(.*\n)*.* {host}"):
+            run(page % host)
 
 
 def test_a_block_is_exempt_only_with_a_reason(run):
@@ -172,19 +189,32 @@ def test_a_block_is_exempt_only_with_a_reason(run):
         run("```python no-run\n1 / 0\n```\n")
 
 
-def test_commands_of_ours_run_and_others_do_not(run):
+def test_commands_of_ours_run_and_others_do_not(run, tmp_path):
     assert run("```bash\nstreamiter --version > told.txt\n```\n\n```bash\npip install streamiter\n```\n") == 1
-    assert Path("told.txt").read_text().startswith("streamiter")
+    assert (tmp_path / "here/told.txt").read_text().startswith("streamiter")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: exit code 2"):
         run("```bash\nstreamiter no-such-command\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: a no-run block gives its reason"):
         run("```bash no-run\nstreamiter simulate\n```\n")
 
 
+def test_what_a_shell_exports_holds_for_the_rest_of_the_page(run):
+    shell = '```bash\nexport AWS_DEFAULT_REGION="here \n and there"\n```\n'
+    assert (
+        run(f"{shell}\n```python\nimport os\nassert os.environ['AWS_DEFAULT_REGION'] == 'here \\n and there'\n```\n")
+        == 2
+    )
+
+
+def test_a_simulated_service_runs_until_the_page_ends(run):
+    asked = 'urllib.request.Request("http://127.0.0.1:8000", b"{}", {"X-Amz-Target": "Simulator.Heal"})'
+    calls = f"```python\nimport urllib.request\nurllib.request.urlopen({asked}).close()\n```\n"
+    assert run(f"```bash\nstreamiter simulate --stopped\n```\n\n{calls}\n{calls}") == 3
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: exit code 2"):
+        run("```bash\nstreamiter simulate --knob wrong=1\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: .* nothing can follow it"):
+        run("```bash\nstreamiter simulate\nstreamiter --version\n```\n")
+
+
 def test_other_languages_and_quoted_blocks_do_not_run(run):
     assert run("```bash\nexit 1\n```\n\n````markdown\n```python\n1 / 0\n```\n````\n") == 0
-
-
-def test_an_unknown_fixture_fails(run):
-    with pytest.raises(pytest.fail.Exception, match="no fixture 'nothing'"):
-        run("<!-- fixture: nothing -->\n")

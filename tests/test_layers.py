@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,13 +14,49 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "streamiter"
 
 # Read down: a room may import itself and what stands before it. The values are single modules, in their own order.
-VALUES = ("errors", "clock", "shard", "position", "images", "record", "token")
-CORE = (*VALUES, "source", "lineage", "merge", "stream")
+VALUES = (
+    *(
+        "installing",
+        "errors",
+        "urls",
+        "clock",
+        "steps",
+        "moments",
+        "redis_server",
+        "sqlitefile",
+        "shard",
+        "position",
+        "precision",
+    ),
+    *("images", "envelope", "record", "payload", "token", "tokenfile"),
+)
+CORE = (
+    *VALUES,
+    "source",
+    "log",
+    "locate",
+    "lineage",
+    "merge",
+    "reading",
+    "driving",
+    "stream",
+    "aio",
+    "store",
+    "lease",
+    "terminal",
+    "where",
+    "topic",
+    "app",
+    "runnel",
+)
 ROOMS = (*CORE, "metrics", "testing", "spark", "demo", "cli")
+
+# Nothing rests on these: one module alone reaches each of them from another room, and only when it is run.
+LEAVES = {"demo": "streamiter/cli/commands/demo.py"}
 
 # `import streamiter` brings these, so that only rooms below them may write it.
 FACE = "__init__"
-FACE_IMPORTS = {*VALUES, "source", "lineage", "stream"}
+FACE_IMPORTS = {*VALUES, "source", "log", "lineage", "stream", "aio", "topic", "app"}
 
 # What pip install streamiter brings. Anything else is an extra, and loads inside the function that needs it.
 CORE_PACKAGES = {"arrow", "boto3", "botocore", "msgspec", "sortedcontainers"}
@@ -53,6 +90,7 @@ class Import(NamedTuple):
     is_lazy: bool  # inside a function, or only for the type checker
 
 
+@cache
 def modules() -> list[Module]:
     paths = sorted(PACKAGE.rglob("*.py"))
     return [parse(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
@@ -109,6 +147,16 @@ def layer_faults(module: Module) -> Iterator[str]:
             yield f"{module.path}:{found.line}: imports {'.'.join(found.target)}; '{module.room}' may import: {names}"
 
 
+def leaf_faults(module: Module) -> Iterator[str]:
+    for found in imports_of(module):
+        room = room_of(found.target) if found.target[0] == "streamiter" else ""
+        door = LEAVES.get(room)
+        if door is None or module.room == room or (module.path == door and found.is_lazy):
+            continue
+        told = f"'{room}' is a leaf: only {door} reaches it, in a function"
+        yield f"{module.path}:{found.line}: imports {'.'.join(found.target)}; {told}"
+
+
 def optional_package_faults(module: Module) -> Iterator[str]:
     if module.room not in (*CORE, FACE):
         return
@@ -157,6 +205,10 @@ def test_rooms_import_only_what_stands_above_them():
     assert_none([fault for module in modules() for fault in layer_faults(module)])
 
 
+def test_nothing_rests_on_a_leaf():
+    assert_none([fault for module in modules() for fault in leaf_faults(module)])
+
+
 def test_the_core_imports_no_optional_package():
     assert_none([fault for module in modules() for fault in optional_package_faults(module)])
 
@@ -175,7 +227,9 @@ def test_each_module_says_where_it_stands():
 def test_an_import_from_below_names_file_line_import_and_what_is_allowed():
     module = parse("streamiter/clock.py", "import os\nfrom streamiter.shard import Shard\n")
     (fault,) = layer_faults(module)
-    assert fault == "streamiter/clock.py:2: imports streamiter.shard.Shard; 'clock' may import: errors, clock"
+    assert (
+        fault == "streamiter/clock.py:2: imports streamiter.shard.Shard; 'clock' may import: installing, errors, clock"
+    )
 
 
 def test_every_way_to_write_an_import_is_seen():
@@ -183,7 +237,7 @@ def test_every_way_to_write_an_import_is_seen():
         "import streamiter.stream",
         "from streamiter import stream",
         "from streamiter import Stream",
-        "from streamiter.stream.reading import read",
+        "from streamiter.reading import read",
         "from .. import stream",
         "from ..stream import Stream",
         "def later():\n    from streamiter import stream",
@@ -198,6 +252,14 @@ def test_every_way_to_write_an_import_is_seen():
 def test_the_face_imports_no_inner_room():
     assert list(layer_faults(parse("streamiter/__init__.py", "from .merge import Merge")))
     assert not list(layer_faults(parse("streamiter/__init__.py", "from .stream import Stream")))
+
+
+def test_a_leaf_is_reached_by_its_door_alone_and_late():
+    door, late = LEAVES["demo"], "def run():\n    from streamiter.demo.show import Show"
+    assert list(leaf_faults(parse("streamiter/cli/commands/tail.py", late)))
+    assert list(leaf_faults(parse(door, "from streamiter.demo.show import Show")))
+    assert not list(leaf_faults(parse(door, late)))
+    assert not list(leaf_faults(parse("streamiter/demo/watch.py", "from streamiter.demo.show import Show")))
 
 
 def test_a_room_without_a_place_is_a_fault():

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from benchmarks import mutate
 from benchmarks.mutants import mutants_of
 from benchmarks.mutate import KILLED, SURVIVED, TIMED_OUT, Bench, Trial, entry_of, without_accepted
 
@@ -153,3 +154,11 @@ def test_a_trial_reports_what_it_tried(bench):
     untried = Trial([bench], mutants, timeout=60, budget=0)
     untried.run()
     assert untried.report().endswith("0 survived, 1 not tried")
+
+
+def test_what_is_mutated_and_the_tests_that_run_are_there():
+    for source in mutate.SOURCES:
+        assert next(mutate.mutants_below(mutate.ROOT, [source])).path.startswith(source)
+    assert len(mutate.tests_below(mutate.ROOT, mutate.TESTS)) == len(mutate.TESTS)
+    with pytest.raises(SystemExit, match="no tests at tests/gone"):
+        mutate.tests_below(mutate.ROOT, ["tests/merge", "tests/gone*"])

@@ -10,7 +10,7 @@ import pytest
 
 import streamiter
 from streamiter import Event, Stats, errors
-from streamiter.metrics import INSTRUMENTS
+from streamiter.metrics import INSTRUMENTS, app
 from streamiter.metrics.instruments import CALLS, GAPS_FOUND, PROGRESS
 
 PAGE = (Path(__file__).parent.parent / "docs/operating.md").read_text("utf-8")
@@ -44,6 +44,8 @@ def test_each_instrument_is_told_with_its_kind_and_unit():
     instruments = {instrument.name: (instrument.kind, instrument.unit) for instrument in INSTRUMENTS}
     instruments |= {CALLS[0]: ("counter", CALLS[1]), GAPS_FOUND[0]: ("counter", GAPS_FOUND[1])}
     instruments |= {PROGRESS[0]: ("gauge", PROGRESS[1])}
+    instruments |= {name: ("counter", unit) for name, unit, _ in app.COUNTERS}
+    instruments |= {name: ("gauge", unit) for name, unit, _ in app.GAUGES}
     assert {name.strip("`"): what for name, what in told.items() if what[0] in ("counter", "gauge")} == instruments
 
 
@@ -53,8 +55,8 @@ def test_an_instrument_names_the_number_that_it_shows():
         assert f"`stats.{instrument.field}`" in row[3]
 
 
-def test_both_loggers_are_told():
-    assert {"`streamiter.stream`", "`streamiter.source`"} <= set(FIRST_CELLS)
+def test_the_loggers_are_told():
+    assert {"`streamiter.stream`", "`streamiter.source`", "`streamiter.app`", "`streamiter.cli`"} <= set(FIRST_CELLS)
 
 
 def test_the_hours_of_the_page_are_those_of_the_source():

@@ -12,10 +12,21 @@ import pytest
 import streamiter
 
 SURFACE = {
-    "iterate": {"Stream", "Batch"},
-    "what it tells": {"Event", "GapFound", "GapAccepted", "LateRecord", "Retry", "Progress", "Stats"},
+    "write": {"Topic"},
+    "process": {"App", "Halt", "Ignore", "Quarantine", "Retry"},
+    "iterate": {"Stream", "AsyncStream", "Batch", "TokenFile"},
+    "what it tells": {
+        "Event",
+        "GapFound",
+        "GapAccepted",
+        "LateRecord",
+        "RecordAhead",
+        "CallFailed",
+        "Progress",
+        "Stats",
+    },
     "sources": {"DynamoDBStreams", "KinesisStreams", "Source", "Page", "ShardPage", "ShardIterator"},
-    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "KinesisRecord", "KinesisChange", "Shard"},
+    "values": {"Clock", "Lineage", "Record", "ChangeRecord", "KinesisRecord", "KinesisChange", "LogRecord", "Shard"},
     "errors": {
         "AccessDenied",
         "CredentialsMissing",
@@ -26,10 +37,14 @@ SURFACE = {
         "MissingExtra",
         "PoisonRecord",
         "RecordsExpired",
+        "SendFailed",
         "SourceError",
         "StreamiterError",
         "Throttled",
+        "TokenFileError",
         "TransientError",
+        "UnreadableRecord",
+        "ValueMisfit",
     },
 }
 
@@ -39,6 +54,8 @@ def test_the_surface_is_what_is_written_here():
         "clock",
         "errors",
         "lineage",
+        "locate",
+        "log",
         "merge",
         "position",
         "record",
@@ -47,8 +64,11 @@ def test_the_surface_is_what_is_written_here():
         "stream",
         "testing",
         "token",
+        "tokenfile",
+        "moments",
+        "topic",
     }
-    rooms |= {"cli", "demo", "images", "metrics", "spark"}
+    rooms |= {"aio", "app", "store", "lease", "cli", "demo", "images", "metrics", "spark"}
     public = {name for name in dir(streamiter) if not name.startswith("_")} - rooms
     assert public == set().union(*SURFACE.values())
 
@@ -73,14 +93,16 @@ def test_errors_that_python_has_a_name_for_are_these_too():
 def loaded_by(code: str) -> set[str]:
     """The modules that a fresh Python has loaded once it ran this."""
     told = f"import sys; {code}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=250)
     return set(done.stdout.split())
 
 
 def test_the_names_are_loaded_when_somebody_asks_for_them():
-    assert not {"boto3", "botocore", "arrow", "msgspec"} & loaded_by("import streamiter")
+    assert not {"boto3", "botocore", "arrow", "msgspec", "asyncio"} & loaded_by("import streamiter")
     assert not {"boto3", "arrow", "msgspec"} & loaded_by("from streamiter import InvalidToken, Clock")
     assert "boto3" in loaded_by("from streamiter import Stream")
+    assert "asyncio" not in loaded_by("from streamiter import Stream; Stream")
+    assert "asyncio" in loaded_by("from streamiter import App")
 
 
 def test_what_checkers_read_is_what_is_loaded():
@@ -128,6 +150,7 @@ def test_values_are_pickled_by_where_they_live():
         streamiter.PoisonRecord("S1", "7", "Order", ValueError()),
         streamiter.MissingExtra("pyspark", "spark"),
         streamiter.Throttled("slow down"),
+        streamiter.SendFailed("orders", [(0, 1), None], [1], streamiter.Throttled("slow down")),
     ],
 )
 def test_errors_go_from_process_to_process(error: streamiter.StreamiterError):

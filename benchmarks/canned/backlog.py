@@ -107,3 +107,8 @@ def _seconds(seconds: int) -> str:
     """A moment as the service writes it: 1.7684784E9."""
     digits = str(seconds)
     return f"{digits[0]}.{digits[1:].rstrip('0') or '0'}E{len(digits) - 1}"
+
+
+def place_of(number: str) -> int:
+    """Which record of the backlog has this sequence number."""
+    return (int(number) - FIRST_NUMBER) // 137

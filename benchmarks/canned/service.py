@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from email.utils import formatdate
 from typing import Any, NamedTuple
 
-from benchmarks.canned.backlog import BASE, PER_SECOND, Backlog, deal
+from benchmarks.canned.backlog import BASE, PER_SECOND, Backlog, deal, place_of
 
 STREAM_ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/canned-{shards}/stream/2026-01-15T12:00:00.000"
 SHARD_ID = "shardId-{second:020d}-{number:08x}"
@@ -126,9 +126,15 @@ class Service:
         return _checked(json.dumps({"StreamDescription": description}).encode())
 
     def _get_shard_iterator(self, request: dict[str, Any]) -> tuple[bytes, str]:
-        if request["ShardIteratorType"] != "TRIM_HORIZON":
-            raise ValueError(f"canned shards open at their horizon alone, not at {request['ShardIteratorType']}")
-        iterator = f"{request['StreamArn']}|1|{request['ShardId']}|0"
+        start = 0
+        if (
+            request["ShardIteratorType"] == "AFTER_SEQUENCE_NUMBER"
+        ):  # an end that no listing told is asked for once more
+            places = self._streams[request["StreamArn"]].shards[request["ShardId"]].places
+            start = 1 + places.index(place_of(request["SequenceNumber"]))
+        elif request["ShardIteratorType"] != "TRIM_HORIZON":
+            raise ValueError(f"canned shards do not open at {request['ShardIteratorType']}")
+        iterator = f"{request['StreamArn']}|1|{request['ShardId']}|{start}"
         return _checked(json.dumps({"ShardIterator": iterator}).encode())
 
     def _get_records(self, request: dict[str, Any]) -> tuple[bytes, str]:

@@ -49,7 +49,7 @@ def run(scale: Scale) -> Result:
         )
 
 
-def _take(stream: Stream) -> list[Any]:
+def _take(stream: Stream[Any]) -> list[Any]:
     came = []
     while (record := next(stream)) is not None:
         came.append(record)

@@ -14,8 +14,8 @@ from benchmarks.sides import Outcome
 
 TITLE = "records/s at 1, 10, 100, 1,000 lanes, the same records"
 DEFAULT = 64 * 1024**2
-# Enough for a full page of each of 1,000 lanes. With the default a lane may hold 67 KB, so pages are small, and a call takes as
-# long as ever: that is measured too, but without a target.
+# Enough for a full page of each of 1,000 lanes. With the default a lane's share is 67 KB, so pages are small, and a call
+# takes as long as ever: that is measured too, but without a target.
 ROOM = 1536 * 1024**2
 TARGET = 0.7
 

@@ -27,31 +27,31 @@ def run(scale: Scale) -> Result:
         ours, by_hand = reading("noop", "spark, 8 slots"), reading("list_of_rows", "spark, 8 slots")
         tuples = reading("tuples", "spark, 8 slots")
         two, two_by_hand, two_tuples = (reading(action, "spark") for action in ("noop", "list_of_rows", "tuples"))
-        grouped, alone = reading("noop", "spark", maxPartitions="2"), reading("noop", "spark, 1 core")
+        apart, alone = (reading("noop", side, maxPartitions=str(SHARDS)) for side in ("spark", "spark, 1 core"))
         by_boto3 = reading("check", "boto3")
-        for read in (ours, two, grouped):
+        for read in (ours, two, apart):
             check_same([read, by_boto3], images=True)
         check_same([tuples._replace(options={"format": "as_tuples"}), by_boto3], images=False)
-        for warmed in (ours, tuples, two, two_tuples, grouped, alone) if not scale.is_smoke else ():
+        for warmed in (ours, tuples, two, two_tuples, apart, alone) if not scale.is_smoke else ():
             warmed.do()  # A JVM gets faster as it goes.
         by_list, by_tuples = compare(ours, [by_hand, tuples], scale.runs)
-        two_by_list, by_one, two_by_tuples = compare(two, [two_by_hand, alone, two_tuples], scale.runs)
-        [groups_by_list] = compare(grouped, [two_by_hand], scale.runs)
+        two_by_list, two_by_tuples = compare(two, [two_by_hand, two_tuples], scale.runs)
+        apart_by_list, by_one = compare(apart, [two_by_hand, alone], scale.runs)
         by_a_list = "createDataFrame over a list from a boto3 loop"
         return Result(
             [
                 _row(by_list, TITLE, by_a_list, 8),
                 # Waiting alone, 4 rounds of 27 calls one after another, takes 2.2 s of about 3; the list takes 15 s or more.
-                _row(two_by_list, "the same, on local[2]: four shards after each other in each slot", by_a_list, 4),
-                _row(groups_by_list, "the same, on local[2] with maxPartitions=2: four side by side", by_a_list),
-                _row(by_one, "the same, on local[2]", "the same, on local[1]", 1.6),
+                _row(apart_by_list, "the same, on local[2] with maxPartitions=8: four after each other", by_a_list),
+                _row(two_by_list, "the same, on local[2]: four shards side by side in each slot", by_a_list, 12),
+                _row(by_one, "the same, on local[2] with maxPartitions=8", "the same, on local[1]", 1.6),
                 _row(by_tuples, "the same, on local[8], as RecordBatch", "the same, as tuples", 1.3),
                 _row(two_by_tuples, "the same, on local[2], as RecordBatch", "the same, as tuples"),
             ],
             {
                 "list": by_list.told(records),
                 "two": two_by_list.told(records),
-                "groups": groups_by_list.told(records),
+                "apart": apart_by_list.told(records),
                 "one": by_one.told(records),
                 "tuples": by_tuples.told(records),
                 "two_tuples": two_by_tuples.told(records),

@@ -6,7 +6,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -23,15 +23,17 @@ from benchmarks.readers import plain
 from benchmarks.readers.worker import CREDENTIALS, Tally, Task, Watch, serve
 from streamiter.clock import SystemClock
 from streamiter.images import decode_image, image_text
-from streamiter.record import ChangeRecord
+from streamiter.record import ChangeRecord, Record
 from streamiter.spark import ensure_java, register
 from streamiter.spark.batch import BatchReader
-from streamiter.spark.columns import standard_schema
+from streamiter.spark.columns.columns import standard_schema
 from streamiter.spark.datasource import DynamoDBStreamsFormat
-from streamiter.spark.parts import Partition, ShardRange
-from streamiter.spark.settling import settle
-from streamiter.spark.shards import ShardReader
-from streamiter.spark.worker import _source_of
+from streamiter.spark.machine.slots import slots_of
+from streamiter.spark.planning.parts import AT_ONCE, Partition, Rows, ShardRange
+from streamiter.spark.tasks.settling import settle
+from streamiter.spark.tasks.shards import ShardReader
+from streamiter.spark.tasks.turns import in_turns
+from streamiter.spark.tasks.worker import _source_of
 
 FRAME = (
     "order_key string, event_id string, event_name string, sequence_number string, new_image string, old_image string"
@@ -45,18 +47,23 @@ class TupleReader(BatchReader):
         assert isinstance(partition, Partition)
         source, floors = _source_of(self._options, partition.stream)  # kept from task to task, as for rows in batches
         reader = ShardReader(source, floors, SystemClock())
-        for part in partition.parts:
-            assert isinstance(part, ShardRange)
-            for records in reader.read(part):
-                for record in records:
-                    assert isinstance(record, ChangeRecord)
-                    yield _tuple(record, partition.stream)
+        for records in in_turns([_pages(reader, chain) for chain in partition.chains], AT_ONCE):
+            for record in records:
+                assert isinstance(record, ChangeRecord)
+                yield _tuple(record, partition.stream)
         source.close()
         settle()
 
 
+def _pages(reader: ShardReader, chain: Sequence[ShardRange | Rows]) -> Iterator[list[Record]]:
+    """The pages of a chain of shards; nothing of a backlog comes as rows."""
+    for part in chain:
+        assert isinstance(part, ShardRange)
+        yield from reader.read(part)
+
+
 def _tuple(record: ChangeRecord, stream: str) -> tuple[Any, ...]:
-    keys, new, old = record.raw_images
+    keys, new, old = map(record.raw_image, ("Keys", "NewImage", "OldImage"))
     return (
         record.event_id,
         record.event_name,
@@ -128,7 +135,7 @@ def session(master: str) -> SparkSession:
     builder = builder.config("spark.driver.memory", "6g")  # a list of 200k rows passes through the driver
     spark = builder.config("spark.log.level", "OFF").getOrCreate()
     register(spark)
-    for kind in (TupleFormat, EmptyFormat):
+    for kind in (TupleFormat.with_slots(slots_of(spark)), EmptyFormat):
         spark.dataSource.register(kind)
     return spark
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
 import boto3
@@ -30,14 +30,7 @@ def records(task: Task) -> Iterator[Any]:
     # The canned server gives as much as one asks for: nobody is slowed down by rates here.
     source = KinesisStreams("canned", client=client(task.endpoint_url), reads_per_second=None, bytes_per_second=None)
     with Stream(source, "trim_horizon") as stream:
-        count = 0
-        while count < task.records:
-            record = next(stream)
-            if record is None:
-                time.sleep(0.001)
-                continue
-            count += 1
-            yield record
+        yield from islice(stream.follow(), task.records)
 
 
 def payloads(task: Task, watch: Watch) -> list[Any]:

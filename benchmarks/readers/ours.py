@@ -6,6 +6,7 @@ import time
 import tracemalloc
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -155,11 +156,7 @@ def check(task: Task, watch: Watch) -> list[Any]:
     before = 0.0
     with watch:
         stream = open_stream(task)
-        while tally.count < task.records:
-            record = next(stream)
-            if record is None:
-                time.sleep(0.001)
-                continue
+        for record in islice(stream.follow(), task.records):
             created = record.created_at.timestamp()
             if created < before or record.late:
                 raise AssertionError(f"{record!r} is out of order")

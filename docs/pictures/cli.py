@@ -25,14 +25,14 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from streamiter import Stream
-from streamiter.cli.board import Board
-from streamiter.cli.commands import streamiter
-from streamiter.cli.screen import draw
+from streamiter.cli.catalogue import streamiter
+from streamiter.cli.live.board import Board
+from streamiter.cli.live.screen import draw
 from streamiter.cli.setting import Setting
-from streamiter.demo.orders import TABLE
-from streamiter.demo.shop import HISTORY_SECONDS, Shop
-from streamiter.source.locate import locate
+from streamiter.locate import locate
 from streamiter.testing import ManualClock, Simulator
+from streamiter.testing.shop.orders import TABLE
+from streamiter.testing.shop.shop import HISTORY_SECONDS, Shop
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "cli.md"
@@ -41,10 +41,16 @@ NOW = 1_750_000_000.0  # 2025-06-15T15:06:40Z
 LATER = 3.0  # seconds after the last change, when somebody looks
 COLUMNS = 96
 BLOCK = re.compile(r"(?<=\n)```console\n(?P<inner>.*?)```", re.DOTALL)
-LIGHT = TerminalTheme(
-    (255, 255, 255), (36, 41, 46),
-    [(36, 41, 46), (179, 38, 30), (26, 127, 55), (154, 103, 0), (9, 105, 218), (130, 80, 223), (27, 124, 131), (106, 115, 125)],
-)  # fmt: skip
+NORMAL = ["3c444e", "ed6a5e", "86cb7d", "e5c062", "68a4f0", "cb87e2", "58c4c8", "c8ced4"]
+BRIGHT = ["808a94", "ff8a80", "a0e096", "ffd682", "8cbeff", "e0a4f4", "7cdce0", "ffffff"]
+
+
+def colours(written: list[str]) -> list[tuple[int, int, int]]:
+    return [(int(one[:2], 16), int(one[2:4], 16), int(one[4:], 16)) for one in written]
+
+
+# The terminal of the demo's picture: dark on every page, so that no white box glares where the page is dark.
+THEME = TerminalTheme((0x18, 0x1E, 0x26), (0xDE, 0xE2, 0xE6), colours(NORMAL), colours(BRIGHT))
 
 
 @contextmanager
@@ -111,13 +117,19 @@ def _output(text: str, shown: str) -> str:
 # -- pictures
 
 
-class Terminal(io.StringIO):
+class Terminal(io.TextIOWrapper):
     """What a terminal would show."""
 
-    encoding = "utf-8"  # type: ignore[assignment]  # StringIO has none
+    def __init__(self) -> None:
+        self._written = io.BytesIO()
+        super().__init__(self._written, "utf-8", newline="", write_through=True)
 
     def isatty(self) -> bool:
         return True
+
+    def getvalue(self) -> str:
+        """All that was written."""
+        return self._written.getvalue().decode()
 
 
 def on_terminal(sim: Simulator, line: str) -> Text:
@@ -140,7 +152,8 @@ def save_screen(name: str, title: str, content: Any, height: int) -> None:
         record=True, width=COLUMNS, height=height, file=io.StringIO(), force_terminal=True, color_system="truecolor"
     )
     console.print(content)
-    svg = console.export_svg(title=title, theme=LIGHT, unique_id=name)
+    console.print()  # the frame ends right below the last line, and cuts its descenders off
+    svg = console.export_svg(title=title, theme=THEME, unique_id=name)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # no fonts from elsewhere: the reader's own do
     svg = svg.replace("Fira Code, monospace", "'DejaVu Sans Mono', Menlo, Consolas, monospace")
     (HERE / f"cli-{name}.svg").write_text(svg, "utf-8")

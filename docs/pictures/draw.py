@@ -14,10 +14,14 @@ from matplotlib.patches import FancyBboxPatch
 
 HERE = Path(__file__).parent
 
-INK = "#22303c"
-QUIET = "#7a8794"
-COLORS = {"S0": "#5b6b7a", "S1": "#1f77b4", "S2": "#d9730d"}
-PALE = {"S0": "#dfe4e8", "S1": "#d3e5f4", "S2": "#fbe3cc"}
+# A card of its own ground, as all our pictures have: a white one glares on a dark page.
+GROUND = "#181e26"
+INK = "#dee2e6"
+QUIET = "#9aa4ae"
+LINE = "#2c3540"
+GREEN = "#6fbf7c"
+COLORS = {"S0": "#93a1ae", "S1": "#5fb0e8", "S2": "#f0a050"}
+PALE = {"S0": "#343e49", "S1": "#1d3e57", "S2": "#4f351b"}
 HALF_BAR = 0.3
 
 
@@ -29,7 +33,7 @@ def main() -> None:
 
 def save(figure: Any, name: str) -> None:
     # No version and no date in the file, so that the same picture is the same bytes.
-    figure.savefig(HERE / name, dpi=130, facecolor="white", metadata={"Software": None})
+    figure.savefig(HERE / name, dpi=130, facecolor=GROUND, metadata={"Software": None})
     plt.close(figure)
 
 
@@ -64,7 +68,7 @@ def draw_seed_case() -> Any:
 
 def draw_hours(axes: Any) -> None:
     for hours in range(-7, 1):
-        axes.plot([hours, hours], [-0.58, 2.62], color="#e3e7ea", linewidth=1, zorder=0)
+        axes.plot([hours, hours], [-0.58, 2.62], color=LINE, linewidth=1, zorder=0)
         text = "now" if hours == 0 else f"{-hours} h ago"
         axes.text(hours, 2.74, text, ha="center", va="bottom", color=QUIET, fontsize=10.5)
 
@@ -90,7 +94,7 @@ def draw_split(axes: Any) -> None:
 def draw_record(axes: Any, count: int, name: str, hours: float, height: float) -> None:
     axes.plot(hours, height, "o", markersize=22, color=COLORS["S" + name[1]], zorder=4)
     axes.text(
-        hours, height - 0.012, str(count), ha="center", va="center_baseline", color="white", fontweight="bold", zorder=5
+        hours, height - 0.012, str(count), ha="center", va="center_baseline", color=GROUND, fontweight="bold", zorder=5
     )
     axes.text(hours, height - HALF_BAR - 0.07, name, ha="center", va="top", color=INK, fontsize=11)
 
@@ -132,9 +136,9 @@ def draw_window() -> Any:
     axes.set(xlim=(-0.6, 12.2), ylim=(-1.0, 3.25))
     axes.axis("off")
     least = min(known for _, known, _ in LANES.values())
-    axes.axvspan(0, least, ymin=0.06, ymax=0.985, color="#eef6ee", zorder=0)
-    axes.plot([least, least], [-0.72, 3.15], color="#3a7d44", linewidth=1.6, linestyle=(0, (4, 3)), zorder=1)
-    axes.text(0.1, 3.1, "the window: sorted at once, comes out", ha="left", va="top", color="#3a7d44", fontsize=11)
+    axes.axvspan(0, least, ymin=0.06, ymax=0.985, color="#1d2b26", zorder=0)
+    axes.plot([least, least], [-0.72, 3.15], color=GREEN, linewidth=1.6, linestyle=(0, (4, 3)), zorder=1)
+    axes.text(0.1, 3.1, "the window: sorted at once, comes out", ha="left", va="top", color=GREEN, fontsize=11)
     axes.text(least + 0.12, 3.1, "waits", ha="left", va="top", color=QUIET, fontsize=11)
     for row, (shard_id, (times, known, why)) in enumerate(LANES.items()):
         draw_lane(axes, shard_id, times, known, why, 2.25 - row * 1.05, least)
@@ -152,7 +156,7 @@ def draw_lane(
     axes.plot([known, known], [height - 0.24, height + 0.24], color=color, linewidth=2.5, zorder=3)
     axes.text(known + 0.1, height - 0.2, why, ha="left", va="top", color=color, fontsize=10, zorder=5)
     for time in times:
-        face = color if time <= least else "white"
+        face = color if time <= least else GROUND
         axes.plot(
             time, height, "o", markersize=13, markerfacecolor=face, markeredgecolor=color, markeredgewidth=1.8, zorder=4
         )

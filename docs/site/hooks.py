@@ -98,7 +98,7 @@ def _fields(name: str) -> Iterator[str]:
 
 def _commands() -> Iterator[str]:
     """Each command with what its --help says."""
-    from streamiter.cli.commands import streamiter
+    from streamiter.cli.catalogue import streamiter
 
     yield "# Command line\n\nWhat each command says with `--help`; [how to use them](../cli.md).\n"
     context = streamiter.make_context("streamiter", [], resilient_parsing=True)

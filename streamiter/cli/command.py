@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import cleandoc
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from streamiter.cli.setting import Place, setting
+from streamiter.cli.terminal.outputs import complain
+from streamiter.cli.terminal.words import in_our_words
+from streamiter.errors import InvalidToken
+
+if TYPE_CHECKING:
+    Converter = click.ParamType[Any]  # what turns an option's text into a value; generic in the newest click only
+else:
+    Converter = click.ParamType
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-URL_HELP = "URL is dynamodb://TABLE, kinesis://STREAM, a table's name, or the ARN of a table or of a stream."
+URL_HELP = (
+    "URL names the stream: dynamodb://TABLE, kinesis://STREAM, a log's URL (sqlite:///FILE?topic=NAME), a table's name, or the "
+    "ARN of a table or a stream."
+)
 
 
 class Command(click.Command):
@@ -27,12 +38,19 @@ class Command(click.Command):
             self.help = f"{cleandoc(self.help or '')}\n\n{URL_HELP}"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click's; what is mistyped is told with the command's own name."""
+        """As click's; the message for a mistyped option names the command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click's; a token's error becomes a message here, where the typed options are known."""
+        try:
+            return super().invoke(ctx)
+        except InvalidToken as error:
+            raise click.ClickException(in_our_words(error)) from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, below the options."""
@@ -66,7 +84,12 @@ def debug_option() -> click.Option:
         setting().is_debugging |= value
 
     return click.Option(
-        ["--debug"], is_flag=True, expose_value=False, is_eager=True, callback=keep, help="Show tracebacks of errors."
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=keep,
+        help="Show the tracebacks of errors.",
     )
 
 
@@ -77,21 +100,34 @@ def takes_stream(function: _Function) -> _Function:
     def with_place(url: str, endpoint_url: str | None, region: str | None, profile: str | None, **rest: Any) -> Any:
         return function(place=Place(url, endpoint_url, region, profile), **rest)
 
-    return click.argument("url", metavar="URL")(reaches_service(with_place))  # type: ignore[return-value]  # wraps() loses it
+    return cast("_Function", click.argument("url", metavar="URL")(reaches_service(with_place)))
 
 
-def goes_before(name: str) -> str:
-    """A word for whoever said where to begin, where a place that was kept goes before it."""
-    is_said = click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    return "; --from is for a first run only" if is_said else ""
+def is_typed(name: str) -> bool:
+    """Whether the option was typed, and is not there by default alone."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def refuse_together(*names: str, why: str) -> None:
+    """Raises UsageError if all of these options were typed: one of them would be ignored silently."""
+    if all(map(is_typed, names)):
+        options = {parameter.name: parameter.opts[-1] for parameter in click.get_current_context().command.params}
+        raise click.UsageError(f"{' and '.join(options[name] for name in names)} do not go together: {why}")
+
+
+def tell_going_on(place: str, *, is_terminal: bool) -> None:
+    """Says that the saved place overrides --from: on a terminal always, elsewhere only if --from was typed."""
+    typed = is_typed("start")
+    if is_terminal or typed:
+        complain(f"streamiter: going on after {place}{'; --from counts for a first run only' if typed else ''}")
 
 
 def reaches_service(function: _Function) -> _Function:
     """The options that the AWS CLI has, too."""
     for option in (
-        click.option("--profile", metavar="NAME", help="A profile of your AWS configuration."),
-        click.option("--region", metavar="NAME", help="The region, such as eu-west-1."),
-        click.option("--endpoint-url", metavar="URL", help="Another endpoint: an emulator, or streamiter simulate."),
+        click.option("--profile", metavar="NAME", help="Use this profile of your AWS configuration."),
+        click.option("--region", metavar="NAME", help="Call this region, such as eu-west-1."),
+        click.option("--endpoint-url", metavar="URL", help="Call this endpoint: an emulator, or streamiter simulate."),
     ):
         function = option(function)
     return function

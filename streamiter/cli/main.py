@@ -8,16 +8,18 @@ import sys
 def main() -> None:
     """The console script."""
     try:
-        from streamiter.cli import loading
+        from streamiter.cli.terminal import loading
 
         loading.leave_on_ctrl_c()
-        from streamiter.cli.commands import streamiter
-        from streamiter.cli.ending import stop_on_signals
-        from streamiter.cli.outputs import open_closed_outputs
+        from streamiter.cli.catalogue import streamiter
+        from streamiter.cli.terminal.ending import stop_on_signals
+        from streamiter.cli.terminal.outputs import open_closed_outputs
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
-        sys.exit(f"streamiter: {error.name} is not installed; to get it: pip install 'streamiter[cli]'")
+        from streamiter.installing import install_command
+
+        sys.exit(f"streamiter: {error.name} is not installed; to get it: {install_command('cli')}")
     except KeyboardInterrupt:
         sys.exit(130)
     open_closed_outputs()

@@ -1,104 +1,17 @@
-"""Moments: what a person writes for a time: `2 hours ago`, `2025-06-15 14:00`, `now`; pure."""
+"""Moments as options of commands, and as messages name them; the times that a person writes are parsed in moments.py."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, datetime
 
 import click
 
-_UNITS = {
-    **dict.fromkeys(("s", "sec", "second"), 1),
-    **dict.fromkeys(("m", "min", "minute"), 60),
-    **dict.fromkeys(("h", "hour"), 3600),
-    **dict.fromkeys(("d", "day"), 86400),
-    **dict.fromkeys(("w", "week"), 7 * 86400),
-}
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?(?=\s*[a-z])|\ban?(?=\s))\s*([a-z]+)")
-_DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
-# A day, a time of it, a zone: each may be left out, but not the first two together.
-_CALENDAR = re.compile(
-    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2}|today|yesterday|tomorrow)?"
-    r"(?:(?:^|(?<=.)(?:\s+at\s+|\s+|t))(?P<clock>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?))?"
-    r"\s*(?P<zone>z|utc|[+-][0-9]{2}:?[0-9]{2})?"
-)
-_SINCE_1970 = re.compile(r"[0-9]{9,11}(\.[0-9]+)?|[0-9]{12,14}")  # seconds; so many digits are milliseconds
-FORMS = (
-    *("'2 hours ago'", "90s", "now", "10:30", "today", "yesterday", "'yesterday 14:00'", "2026-11-18"),
-    *("'2026-11-18 10:30'", "2026-11-18T10:30:00Z"),
-)
-HOW = f"{', '.join(FORMS)}, or seconds since 1970; it is UTC, unless it says +02:00"
-
-
-def parse_moment(text: str, now: float, *, sign: int = -1) -> datetime:
-    """The moment that was meant; what names no zone is UTC.
-
-    Amounts alone count back from now, or, with `sign=1`, forward; `in 5m` always forward. A time without a day is today's,
-    but never one to come where it counts back: then it is yesterday's.
-    """
-    words = " ".join(text.lower().split())
-    try:
-        moment = _relative(words, now, sign) or _calendar(words, now, sign)
-        if moment is None and _SINCE_1970.fullmatch(words):
-            moment = datetime.fromtimestamp(float(words) / (1000 if len(words.partition(".")[0]) > 11 else 1), UTC)
-    except (ValueError, OverflowError):
-        moment = None
-    if moment is None:
-        raise ValueError(f"{text!r} is not a time: write {HOW}")
-    return moment
-
-
-def _relative(words: str, now: float, sign: int) -> datetime | None:
-    """So much before or after now."""
-    if words == "now":
-        return datetime.fromtimestamp(now, UTC)
-    if words.startswith("in "):
-        words, sign = words.removeprefix("in "), 1
-    elif words.endswith(" ago"):
-        words, sign = words.removesuffix(" ago"), -1
-    seconds = _seconds(words)
-    return None if seconds is None else datetime.fromtimestamp(now, UTC) + sign * timedelta(seconds=seconds)
-
-
-def _calendar(words: str, now: float, sign: int) -> datetime | None:
-    """A day, a time, or both, as calendars and clocks have them."""
-    found = _CALENDAR.fullmatch(words)
-    if found is None or not (found["day"] or found["clock"]):
-        return None
-    zone = _zone(found["zone"])
-    hours, _, rest = (found["clock"] or "00:00").partition(":")
-    clock = time.fromisoformat(f"{hours:0>2}:{rest}")
-    today = datetime.fromtimestamp(now, zone).date()
-    if found["day"] is None:
-        moment = datetime.combine(today, clock, zone).astimezone(UTC)
-        return moment - timedelta(days=1) if sign < 0 and moment.timestamp() > now else moment
-    named = _DAYS.get(found["day"])
-    day = date.fromisoformat(found["day"]) if named is None else today + timedelta(days=named)
-    return datetime.combine(day, clock, zone).astimezone(UTC)
-
-
-def _zone(text: str | None) -> timezone:
-    if text in (None, "z", "utc"):
-        return UTC
-    assert text is not None
-    hours, minutes = int(text[1:3]), int(text[-2:])
-    if minutes > 59:
-        raise ValueError(text)
-    return timezone((-1 if text[0] == "-" else 1) * timedelta(hours=hours, minutes=minutes))
-
-
-def _seconds(words: str) -> float | None:
-    """So many seconds: `2 hours`, `1h30m`; None where it is something else."""
-    parts = _AMOUNT.findall(words)
-    if not parts or _AMOUNT.sub("", words).strip(" ,") not in ("", "and"):
-        return None
-    total = 0.0
-    for amount, unit in parts:
-        name = unit if unit in _UNITS else unit.removesuffix("s")
-        if name not in _UNITS:
-            return None
-        total += _UNITS[name] * (1.0 if amount.startswith("a") else float(amount))
-    return total
+from streamiter.cli.command import Converter
+from streamiter.errors import InvalidPosition
+from streamiter.moments import FORMS as FORMS
+from streamiter.moments import HOW as HOW
+from streamiter.moments import parse_moment as parse_moment
+from streamiter.stream.position import LATEST, read_position
 
 
 def check_order(start: object, until: object, now: float) -> None:
@@ -119,7 +32,7 @@ def shown(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
+class Moment(Converter):
     """An option that takes a moment, or one of a few words."""
 
     name = "when"
@@ -133,12 +46,11 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
 
         if not isinstance(value, str):
             return value
-        word = value.strip().lower().replace("-", "_").replace(" ", "_")
-        if word in self._words:
-            return word
         try:
-            return parse_moment(value, setting().clock.now(), sign=self._sign)
-        except ValueError as error:
+            return read_position(
+                value, setting().clock, self._words, sign=self._sign, takes_token=LATEST in self._words
+            )
+        except InvalidPosition as error:
             words = f"; or {' or '.join(self._words)}" if self._words else ""
             return self.fail(f"{error}{words}", param, ctx)
 

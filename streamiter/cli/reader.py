@@ -1,21 +1,21 @@
-"""The reader: a command's stream: where it starts, the clock on which it waits, and the gaps that it is told of."""
+"""The reader: a command's stream: where it starts, the clock on which it waits, and where its gaps are reported."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from streamiter.cli.moments import shown
-from streamiter.cli.outputs import complain
 from streamiter.cli.setting import Place, setting
-from streamiter.clock import Clock, SystemClock
-from streamiter.errors import TransientError
+from streamiter.cli.terminal.outputs import complain
+from streamiter.clock import SECOND_US, Clock, SystemClock
+from streamiter.reading.patience import Patience, retrying
 from streamiter.source import Source
 from streamiter.stream import Stream
 
-FIND_PATIENCE = 5.0  # seconds to find the stream: a wrong endpoint is not to be waited out for a minute
+FIND_PATIENCE_US = 5 * SECOND_US  # to find the stream: a wrong endpoint is not to be waited out for a minute
 
 
 class WaitingClock(SystemClock):
@@ -38,20 +38,10 @@ class WaitingClock(SystemClock):
 
 
 def find_source(place: Place) -> Source:
-    """The source, its stream looked up; soon an error where nobody answers."""
+    """The source, with its stream looked up; an error soon, if the service does not answer."""
     source = place.source()
-    clock = setting().clock
-    since, pause = clock.monotonic(), 0.25
-    while True:
-        try:
-            source.name  # noqa: B018 - looking it up calls out
-        except TransientError:
-            if clock.monotonic() - since >= FIND_PATIENCE:
-                raise
-            clock.sleep(pause)
-            pause *= 2
-        else:
-            return source
+    retrying(lambda: source.name, setting().clock, Patience(FIND_PATIENCE_US))
+    return source
 
 
 def open_stream(
@@ -62,23 +52,24 @@ def open_stream(
     skips_gaps: bool,
     notice: Callable[[str], None] | None = None,
     **options: Any,
-) -> Stream:
+) -> Stream[Any]:
     """A stream that calls `on_wait` before each pause. Accepted gaps go to `notice`."""
     if notice is not None:
         _route_warnings(notice)
     clock = WaitingClock(setting().clock, on_wait)
     if isinstance(start, datetime) and start.timestamp() > clock.now():
-        complain(f"streamiter: --from is yet to come: nothing before {shown(start)} is told")
-    return Stream(source, start, on_gap="skip" if skips_gaps else "raise", clock=clock, **options)
+        complain(f"streamiter: --from is in the future: nothing comes before {shown(start)}")
+    on_gap: Literal["raise", "skip"] = "skip" if skips_gaps else "raise"
+    return Stream(source, start, on_gap=on_gap, clock=clock, **options)
 
 
-def why_ended(stream: Stream) -> str | None:
-    """Why what would have gone on came to its end; None where somebody stopped it."""
+def why_ended(stream: Stream[Any]) -> str | None:
+    """Why a stream that would have gone on ended; None if the caller stopped it."""
     if not stream.ended:
         return None
     return (
-        "the stream was disabled, and what it held is read to the end; enabling it again makes a new one, with the table's "
-        "name: streamiter doctor tells how it stands"
+        "the stream was disabled, and all that it held is read; if the table has a new stream by now, its name means that "
+        "one: streamiter doctor shows it"
     )
 
 

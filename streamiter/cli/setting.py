@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 import click
 
@@ -14,10 +16,12 @@ from streamiter.errors import CredentialsMissing
 if TYPE_CHECKING:
     from streamiter.source import Source
 
+_REGION = re.compile(r"\barn:[\w-]+:(?:dynamodb|kinesis):([\w-]+):")
+
 
 def locate(url: str, **options: Any) -> Source:
     """The source that a URL names; boto3 is loaded now, and not for who asks for help."""
-    from streamiter.source.locate import locate
+    from streamiter.locate import locate
 
     return locate(url, **options)
 
@@ -42,7 +46,21 @@ class Place:
 
     def source(self) -> Source:
         """The source; nothing is called yet."""
+        self._check_one_word()
         return setting().find(self.url, **self.options())
+
+    def _check_one_word(self) -> None:
+        """Raises UsageError if an option and the URL say different things: one of them would be ignored silently."""
+        query = dict(parse_qsl(self.url.partition("?")[2]))
+        arn = _REGION.search(self.url)
+        for option, typed, in_url in (
+            ("--endpoint-url", self.endpoint_url, query.get("endpoint_url")),
+            ("--region", self.region, query.get("region")),
+            ("--region", self.region, arn[1] if arn else None),
+        ):
+            if typed and in_url and typed != in_url:
+                # Neither is shown: an endpoint may have a password in it, which is refused only later.
+                raise click.UsageError(f"{option} and the URL say different things: leave out one of them")
 
     def options(self) -> dict[str, Any]:
         """What was said besides the URL."""
@@ -67,4 +85,6 @@ def make_session(profile: str | None) -> Any:
         return boto3.session.Session(profile_name=profile)
     except ProfileNotFound as error:
         names = ", ".join(boto3.session.Session().available_profiles) or "none"
-        raise CredentialsMissing(f"there is no profile {profile!r}; there are: {names}") from error
+        raise CredentialsMissing(
+            f"there is no profile {profile!r}; the profiles of your AWS configuration are: {names}"
+        ) from error

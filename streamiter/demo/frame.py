@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from streamiter import Stream, StreamiterError
-from streamiter.demo.screen import MARGIN, Screen, Span
+from streamiter.demo.screen import MARGIN, Screen
+from streamiter.terminal import Span
 
 TITLE = "The same changes as a Spark DataFrame, counted"
 QUERY = """
@@ -20,6 +22,11 @@ QUERY = """
 """
 HEADINGS = ("status", "changes", "orders", "total")
 WIDTH = 10
+
+
+def has_spark() -> bool:
+    """Whether Spark is installed here: it is an extra, and a large one."""
+    return find_spec("pyspark") is not None and find_spec("pyarrow") is not None
 
 
 def show_frame(screen: Screen, stream: Stream, folder: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from streamiter import Lineage
-from streamiter.demo.screen import Line, Span
+from streamiter.demo.screen import Line
+from streamiter.terminal import Span
 
 CELL = 3  # characters a column
 
@@ -27,6 +28,10 @@ class Graph:
     def head(self, shards: Collection[str]) -> Line:
         """A line that names shards at the top of their columns."""
         return self._filled([Span(shard if shard in shards else "│", shard=shard) for shard in self._columns])
+
+    def heads(self) -> Line:
+        """A line that names all shards at the top of their columns."""
+        return self.head(self._columns)
 
     def node(self, shard: str, mark: str = "●") -> Line:
         """The line of a record of this shard."""

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from streamiter.demo.law import Name
 from streamiter.demo.reader import load, reading
-from streamiter.demo.screen import MARGIN, Screen, Span
+from streamiter.demo.screen import MARGIN, Screen
+from streamiter.terminal import Span
 from streamiter.testing import Simulator
 
-PAUSE = 0.008  # seconds a record, for whoever looks on
+PAUSE = 0.03  # seconds a record, so that a reader can follow
 LABEL = 10  # characters
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamiter.demo.law import Name
-from streamiter.demo.screen import Line, Span
+from streamiter.demo.screen import Line
+from streamiter.terminal import Span
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from streamiter import ChangeRecord, Lineage, Record, Source, Stream
 from streamiter.demo.graph import Graph
 from streamiter.demo.law import Name
-from streamiter.demo.screen import MARGIN, Screen, Span
+from streamiter.demo.screen import MARGIN, Screen
 from streamiter.demo.words import record_line, succession
+from streamiter.terminal import Span
 from streamiter.testing import WrittenRecord
 
-PAUSE = 0.035  # seconds a record, for whoever looks on
+PAUSE = 0.12  # seconds a line, so that a reader can follow
 COLUMNS = 4  # shards side by side, at most
 
 
@@ -31,16 +32,16 @@ class Watch:
         self._graph.open(shards)
         self._line(self._graph.head(shards), [])
 
+    def show_open(self) -> None:
+        """The shards that stand in a column by now."""
+        self._line(self._graph.heads(), [])
+
     def show_held(self) -> None:
         """All that the service holds by now."""
         for batch in self._stream.batches(1, until="caught_up"):
             for record in batch:
                 assert isinstance(record, ChangeRecord)
                 self._show(record)
-
-    def say(self, *words: Span) -> None:
-        """Something about all of it."""
-        self._line(self._graph.node(""), words)
 
     def show_due(self, written: WrittenRecord) -> None:
         """What is due at this moment, right after a write; the first that is not, is told of."""

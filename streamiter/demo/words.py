@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from streamiter import ChangeRecord
-from streamiter.demo.screen import Line, Span
+from streamiter.demo.screen import Line
+from streamiter.terminal import Span
+from streamiter.token import load_token
 
 
 def record_line(record: ChangeRecord) -> Line:
@@ -47,7 +52,17 @@ def listed(shards: Sequence[str], between: str = "  ") -> Line:
 
 def token_lanes(token: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The shards that a token reads on in, and those that it only keeps as finished."""
-    lanes = token.get("lanes", [])
-    return [lane["shard"] for lane in lanes if "ended" not in lane], [
-        lane["shard"] for lane in lanes if "ended" in lane
+    lanes = load_token(token).lanes
+    return [lane.shard for lane in lanes if lane.ended is None], [
+        lane.shard for lane in lanes if lane.ended is not None
     ]
+
+
+def command(arguments: str) -> str:
+    """How the reader calls our command where the demo runs: by its name if a shell finds it, else by its path."""
+    beside = Path(sys.executable).with_name("streamiter")
+    on_path = any(Path(folder or ".") == beside.parent for folder in os.get_exec_path())
+    if on_path or not beside.exists():
+        return f"streamiter {arguments}"
+    here = Path.cwd()
+    return f"{beside.relative_to(here) if beside.is_relative_to(here) else beside} {arguments}"

@@ -145,8 +145,10 @@ class Discovery:
     def settle(self, ticket: int, has_child: Callable[[str], bool], now_us: int) -> tuple[list[str], list[str]]:
         """The shards that stop waiting after this listing: those with children, and those found childless."""
         fruitful = [shard for shard, wait in self._waits.items() if ticket > wait.ticket and has_child(shard)]
-        childless = [shard for shard, wait in self._waits.items() if shard not in fruitful and wait.is_over(now_us)]
-        for shard_id in (*fruitful, *childless):
+        for shard_id in fruitful:
+            del self._waits[shard_id]
+        childless = [shard for shard, wait in self._waits.items() if wait.is_over(now_us)]
+        for shard_id in childless:
             del self._waits[shard_id]
         return fruitful, childless
 

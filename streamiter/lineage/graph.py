@@ -48,16 +48,17 @@ class Lineage:
     def add(self, shard: Shard) -> bool:
         """Takes a row of a listing in; whether it told anything new. Repeats join: closed once is closed for good."""
         known = self._shards.get(shard.id)
-        if shard == known:
+        hash_keys = shard.hash_keys or (known and known.hash_keys) or None
+        if known is not None and shard == known and hash_keys == known.hash_keys:
             return False
         parents = [] if known is None else list(known.parents)
         parents += [
             parent for parent in shard.parents if parent not in parents and not self._is_below(parent, shard.id)
         ]
-        merged = Shard(shard.id, tuple(parents), shard.closed or (known is not None and known.closed))
+        merged = Shard(shard.id, tuple(parents), shard.closed or (known is not None and known.closed), hash_keys)
+        self._shards[shard.id] = merged
         if merged == known:
             return False
-        self._shards[shard.id] = merged
         for parent in parents:
             self._children.setdefault(parent, set()).add(shard.id)
         self._ranks.clear()

@@ -4,3 +4,4 @@ from streamiter.merge.lane import NEVER as NEVER
 from streamiter.merge.lane import TIP_EMPTIES as TIP_EMPTIES
 from streamiter.merge.lane import Lane as Lane
 from streamiter.merge.merge import Merge as Merge
+from streamiter.merge.merge import Standing as Standing

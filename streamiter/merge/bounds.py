@@ -1,4 +1,4 @@
-"""Bounds: how far each lane that holds the others is known; the least of them is how far records can come out (law 7)."""
+"""Bounds: how far each lane that holds the others is known; records up to the least of these can come out (law 7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EVERYTHING: Bound = (1 << 62, FIRST)
 
 
 class Bounds:
-    """The bounds of lanes, kept sorted. A lane without one does not hold the others."""
+    """The lanes' bounds, kept sorted. A lane without a bound does not hold the others."""
 
     def __init__(self) -> None:
         self._sorted: SortedList[tuple[Bound, str]] = SortedList()
@@ -24,12 +24,12 @@ class Bounds:
         return self._of[shard_id]
 
     def open(self, shard_id: str) -> None:
-        """The lane holds the others, from where it is placed next."""
+        """The lane holds the others, as soon as `place` tells its bound."""
         self._of[shard_id] = EVERYTHING
         self._sorted.add((EVERYTHING, shard_id))
 
     def place(self, lane: Lane) -> None:
-        """The lane changed, and its bound perhaps with it."""
+        """The lane changed: updates its bound."""
         old = self._of.get(lane.shard_id)
         if old is not None and old != (bound := lane.bound):
             self._sorted.remove((old, lane.shard_id))
@@ -44,12 +44,12 @@ class Bounds:
 
     @property
     def first(self) -> tuple[Bound, str] | None:
-        """The least bound, and whose it is."""
+        """The least bound, and the shard that has it."""
         return self._sorted[0] if self._sorted else None
 
     @property
     def least(self) -> Bound:
-        """Everything at or below it is here already."""
+        """The least bound: every record at or below it has been fetched."""
         return self._sorted[0][0] if self._sorted else EVERYTHING
 
     def at_or_before(self, time_us: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Heads: the first waiting record of each lane, by what it sorts by: which lanes have something for the next window."""
+"""Heads: the sort key of each lane's first waiting record, which tells the lanes that have records for the next window."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Head = tuple[int, Rank]  # the order time of the record, and the rank of its sha
 
 
 def head_of(lane: Lane) -> Head:
-    """What the lane's first waiting record sorts by; the lane must hold one."""
+    """The sort key of the lane's first waiting record; the lane must hold one."""
     return lane.times[lane.head], lane.rank
 
 
 class Heads:
-    """The heads of lanes, kept sorted. An empty lane has none, nor has one whose records are in a window."""
+    """The lanes' heads, kept sorted. A lane has no head while it is empty, or while its records are in a window."""
 
     def __init__(self) -> None:
         self._sorted: SortedList[Head] = SortedList()
@@ -29,22 +29,27 @@ class Heads:
 
     @property
     def least_us(self) -> int | None:
-        """The order time of the first waiting record of all."""
+        """The order time of the first waiting record of all lanes."""
         return int(self._sorted[0][0]) if self._sorted else None
+
+    @property
+    def first(self) -> Head | None:
+        """The sort key of the first waiting record of all lanes."""
+        return self._sorted[0] if self._sorted else None
 
     def up_to(self, bound: Bound) -> Iterator[str]:
         """The shards whose heads lie at or below a bound."""
         return (rank.shard_id for _, rank in self._sorted.irange(maximum=bound))
 
     def place(self, lane: Lane) -> None:
-        """The lane changed, and its head perhaps with it."""
+        """The lane changed: updates its head."""
         self.drop(lane.shard_id)
         if len(lane):
             head = self._of[lane.shard_id] = head_of(lane)
             self._sorted.add(head)
 
     def place_all(self, lanes: Collection[Lane]) -> None:
-        """As `place`, of many lanes."""
+        """As `place`, for many lanes."""
         # Of few lanes one by one; of many all at once, which is sorting anew.
         if len(lanes) * 8 < len(self._sorted):
             for lane in lanes:

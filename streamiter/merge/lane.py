@@ -5,32 +5,46 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from streamiter.clock import SECOND_US, floor_second
-from streamiter.merge.order import order_times, places_after, stamp
+from streamiter.clock import SECOND_US
+from streamiter.merge.order import order_times, places_after, stamp, told_by
 from streamiter.position import After, AtTime, Horizon, Place, Position
+from streamiter.precision import FLOORED, Precision
 from streamiter.record import Record
 from streamiter.shard import FIRST, Rank
 
 NEVER = -(1 << 62)  # before every order time
 TIP_EMPTIES = 8  # empty pages in a row before a lane just opened, or behind, is at the tip (law 7)
+CUT = 64  # so many returned records a lane may keep; else it cuts them off once they are the greater part
 BEHIND_US = 5 * SECOND_US  # beyond `lateness`, how old the newest record of a lane that is not behind may be
 IDLE_BEHIND_US = 600 * SECOND_US  # how far the start of an idle lane follows behind its tip (DESIGN 2, "latest")
 
 Bound = tuple[int, Rank]  # order time and rank; with the rank FIRST it lies before all of that time
 
 
+class _Cut(NamedTuple):
+    """A lane's state once the returned records are cut off: what is kept of them, and the waiting ones."""
+
+    place: Place | None
+    emitted_us: int | None
+    given: int
+    times: list[int]
+    places: list[Place | None]
+    records: list[Record]
+
+
 class Lane:
-    """One shard being read. Knows what was fetched, what was returned, and below what it can give nothing more.
+    """One shard being read: which records were fetched, which were returned, and the bound below which none will follow.
 
     Records are never re-sorted: a lane's order times and places follow from the order in which they came (laws 1, 3, 4).
     """
 
     __slots__ = (
-        "_cut_count", "_cut_place", "_cut_us", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "empties",
-        "ended_us", "gap", "head", "idle_us", "is_at_tip", "is_gone", "last_us", "lateness_us", "latest", "newest_us",
-        "places", "rank", "record_bytes", "records", "service_us", "shard_id", "skip_before_us", "start", "times",
-        "told_us", "unresolved", "unweighed_bytes", "was_finished",
+        "_cut_count", "_cut_place", "_cut_us", "_cutting", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "empties",
+        "doubted_end", "doubts", "ended_us", "gap", "head", "idle_us", "is_at_tip", "is_gone", "last_us", "latest",
+        "new_spoiled", "newest_us", "places", "precision", "rank", "record_bytes", "records", "service_us", "shard_id",
+        "skip_before_us", "start", "times", "told_us", "unresolved", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -42,16 +56,18 @@ class Lane:
         floor_us: int | None = None,
         skip_before_us: int | None = None,
         closed: bool = False,
-        lateness_us: int = 0,
+        precision: Precision = FLOORED,
     ) -> None:
         self.shard_id = shard_id
         self.rank = rank
         self.start = start  # where it opened; after the first record, `place` tells
         self.last_us = floor_us  # order time of the last record fetched, or the shard's floor
-        self.skip_before_us = skip_before_us  # what is older than this order time is not asked for
+        self.skip_before_us = skip_before_us  # the caller wants no records older than this order time
         self.closed = closed
-        self.lateness_us = lateness_us
+        self.precision = precision
         self.ended_us: int | None = None  # when its end was seen, in service time
+        self.doubted_end: Position | None = None  # where the last page told that it ended, and nothing else did
+        self.doubts = 0  # how often that was told, since the last record or tip
         self.gap: str | None = None  # why the records that follow may be lost
         self.is_gone = False  # the service does not know the shard any more
         self.childless = False  # ended, and listing after listing showed no child
@@ -63,10 +79,11 @@ class Lane:
         self.told_us: int | None = None  # when that came, in service time
         self.service_us = NEVER  # service time of the last page
         self.record_bytes = 0.0  # about how many bytes a waiting record takes
-        self.unweighed_bytes = 0.0  # what came since the merge last looked
-        self.dropped = 0  # records older than what was asked for
-        # What was fetched and not yet returned is [head:]; what is before head was returned and is cut off now and then.
-        # All that is known of what was returned follows from the head, so that moving it is all that a record costs.
+        self.unweighed_bytes = 0.0  # bytes that came since the merge last looked
+        self.dropped = 0  # records left out, because they are older than `skip_before_us`
+        self.new_spoiled = 0  # records that cannot be decoded, of those that came since the merge last looked
+        # Records from [head:] wait; those before it were returned, and are cut off now and then. Everything else about the
+        # returned records follows from the head, so moving it is all that a returned record costs.
         self.times: list[int] = []
         self.places: list[Place | None] = []  # None: (its sequence number, 0), as it nearly always is
         self.records: list[Record] = []
@@ -74,6 +91,7 @@ class Lane:
         self._cut_place = start.place if isinstance(start, After) else None  # of the last record cut off
         self._cut_us = floor_us  # its order time, or the shard's floor
         self._cut_count = 0  # how many were cut off, since the lane was opened
+        self._cutting: _Cut | None = None  # the cut under way, or the one that Ctrl-C broke off
         self.empties = 0  # empty pages in a row, so far
         self.is_at_tip = False  # the last page said that there is nothing more at present
         self._is_fresh = True
@@ -102,9 +120,10 @@ class Lane:
         size_bytes: int = 0,
         skipped: int = 0,
     ) -> None:
-        """Takes the next page of the shard: its records, and what the page tells about where the lane stands.
+        """Takes the next page of the shard: its records, and whether the lane is at its tip or its end.
 
-        A page of which all was returned before (`skipped`) is not an empty one: more may follow it.
+        A page whose records were all returned before (`skipped`) is not an empty page: more may follow it. `caught_up` on a
+        page with records says that none follow them.
         """
         self.service_us = max(self.service_us, service_us)
         if records or skipped:
@@ -116,26 +135,39 @@ class Lane:
             self._append(records, size_bytes / len(records))
         elif not skipped:
             self.empties += 1
-            if not ended and self._is_tip(service_us, caught_up):
-                self._reach_tip(service_us)
+        is_tip = self._is_tip(caught_up) if self.empties else caught_up is True and not self.closed
+        if is_tip and not ended:
+            self._reach_tip(service_us)
         if ended:
             self.ended_us = service_us
-            self.is_at_tip = False  # what is known of it up to its tip stays known
+            self.is_at_tip = False  # the bound that its tip gave stays
 
     def close(self) -> None:
-        """The shard takes no more records: it has no tip any more, it ends when its iterator ends (law 7)."""
+        """The shard takes no more records: it has no tip any more, and ends when its iterator ends (law 7)."""
         self.closed = True
         self.is_at_tip = False
         self._tip_us = None
 
     def reopen(self) -> None:
-        """Its iterator was opened anew: empty pages may come in runs again before records."""
+        """The driver opens the shard anew: runs of empty pages may come again before records."""
         self.empties = 0
         self._is_fresh = True
         self.is_at_tip = False
 
+    def doubt_end(self) -> bool:
+        """A page says that the shard ended, and nothing else does. Returns whether to open the shard anew and ask once more.
+
+        Once is enough at each place; and after some doubts with nothing but empty pages in between, the end is believed
+        anyway: a closed shard may have such pages before its end.
+        """
+        doubted, self.doubted_end = self.doubted_end, self.fetch_position
+        self.doubts += 1
+        self.reopen()
+        return doubted != self.doubted_end and self.doubts <= TIP_EMPTIES
+
     def restart(self, start: Position) -> None:
-        """Goes on from another start, after a gap: places count from there (law 4)."""
+        """Goes on from another start: after a gap, or because the service dropped a place that the reader had read up to.
+        Places count from there (law 4)."""
         assert not len(self)
         self._cut()
         self.start = start
@@ -146,36 +178,56 @@ class Lane:
         self._tip_us = None
         self.reopen()
 
-    def resume_at(self, start: Position) -> None:
-        """Goes on from another start without a gap: all before it was returned, though its place is no longer held."""
-        self.restart(start)
+    def anchor(self, place: Place) -> None:
+        """The source tells which place its start is: from here on that stands in tokens, so that a loss behind it is told."""
+        if isinstance(self.fetch_position, Horizon | AtTime):
+            self.start, self._cut_place, self.idle_us = After(place), place, None
 
     def raise_floor(self, floor_us: int | None) -> None:
-        """Its ancestors' order times came to be known: its own are never below them. Before its first page only."""
+        """The ancestors' order times are known now: the lane's own are never below them. Only before the first page."""
         self.unresolved = False
         if floor_us is not None and (self.last_us is None or floor_us > self.last_us):
             self.last_us = self._cut_us = floor_us
 
     def discard(self) -> None:
-        """What came is not to be returned: only the order times that it brought count."""
+        """Drops the waiting records, which are not to be returned; their order times count."""
         self.times, self.places, self.records, self.head = [], [], [], 0
         self._cut_us = self.last_us
 
     # -- what goes out
 
     def advance(self, count: int) -> None:
-        """So many records at the head were returned."""
-        head = self.head = self.head + count
+        """The caller got so many records from the head."""
+        self.advance_to(self.given + count)
+
+    def advance_to(self, given: int) -> None:
+        """The caller got so many records in all. If Ctrl-C breaks this off, call it again, to the same end."""
+        if self._cutting is not None:
+            self._finish_cut(self._cutting)
+        head = self.head = given - self._cut_count
         known = len(self.times)
-        if head == known or (head >= 4096 and head * 2 >= known):
+        if head == known or (head >= CUT and head * 2 >= known):
             self._cut()
+
+    def ahead(self, count: int) -> Lane:
+        """A copy of the lane, as it is once so many more records are returned."""
+        lane = Lane.__new__(Lane)
+        for name in self.__slots__:
+            setattr(lane, name, getattr(self, name))
+        lane.head += count
+        return lane
+
+    def mend(self) -> None:
+        """Ends what Ctrl-C broke off half way."""
+        if self._cutting is not None:
+            self._finish_cut(self._cutting)
 
     def place_at(self, index: int) -> Place:
         """The place of a record that was fetched."""
         return self.places[index] or Place.of(self.records[index].sequence_number)
 
     def end_below(self, bound: Bound) -> int:
-        """How far the waiting records reach that sort at or below a bound: an index past the last of them."""
+        """The index past the last waiting record that sorts at or below the bound."""
         time_us, rank = bound
         find = bisect_right if self.rank <= rank else bisect_left
         return find(self.times, time_us, self.head)
@@ -194,13 +246,19 @@ class Lane:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the next page may be asked for without pause: an empty page would not tell that this is the tip."""
+        """Whether to ask for the next page without a pause: the lane is not known to be at its tip."""
         return not self.ended and self.gap is None and not self.is_at_tip
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether the lane gave nothing since it was opened: no record, no tip, no end."""
+        return self._is_fresh and self.is_behind
 
     @property
     def fetch_position(self) -> Position:
         """Where fetching goes on, after the last record fetched."""
-        return After(self.place_at(-1)) if len(self) else self.position
+        last = self.place_at(-1) if len(self) else None
+        return After(last) if last is not None and last.is_numbered else self.position
 
     @property
     def is_current(self) -> bool:
@@ -208,11 +266,11 @@ class Lane:
         # A creation time well ahead of the service's own clock tells nothing about how far the lane has come.
         if self._is_fresh or self.newest_us is None:
             return False
-        return -self.lateness_us - BEHIND_US <= self.newest_us - self.service_us <= BEHIND_US
+        return -self.precision.lateness_us - BEHIND_US <= self.newest_us - self.service_us <= BEHIND_US
 
     @property
     def bound(self) -> Bound:
-        """Everything at or below it that this lane can still give is here already (law 7)."""
+        """The lane has fetched every record that it can give at or below this bound (law 7)."""
         last_us = NEVER if self.last_us is None else self.last_us
         if self._tip_us is not None and self._tip_us > last_us:
             return (self._tip_us, FIRST)
@@ -241,7 +299,7 @@ class Lane:
     @property
     def position(self) -> Position:
         """Where reading goes on after the last record returned."""
-        if self.place is not None:
+        if self.place is not None and self.place.is_numbered:
             return After(self.place)
         return self.start if self.idle_us is None else AtTime(self.idle_us, self.opened_us)
 
@@ -252,45 +310,51 @@ class Lane:
 
     @property
     def followed_us(self) -> int | None:
-        """From when on its children may hold records, in service time: its end was perhaps seen long after it came."""
+        """The earliest service time at which its children may hold records: it may have ended long before a page said so."""
         if self.ended_us is None or self.was_finished:
             return self.ended_us
         own_us = self.last_us if len(self) or self.place is not None else None
-        # Its own records came before; up to a tip there was no end. Without both its children are no older than it may be. An
-        # order time of 0 tells nothing: the service gave no creation times.
+        # It ended after its last record and after its last tip. With neither, its children may be as old as the shard. An order
+        # time of 0 tells nothing: the service gave no creation times.
         known_us = max(own_us or 0, self.idle_us or 0) or self.opened_us or self.ended_us
         return min(self.ended_us, known_us)
 
     @property
     def was_returned(self) -> bool:
-        """Whether a record of the shard itself was returned, or, before a resume, its end."""
+        """Whether the shard returned a record, or ended before a resume."""
         return self.place is not None or self.given > 0 or self.was_finished
 
     def _cut(self) -> None:
         """Lets go of the records that were returned."""
         head = self.head
-        self._cut_place, self._cut_us = self.place, self.emitted_us
-        self._cut_count += head
-        self.times, self.places, self.records = self.times[head:], self.places[head:], self.records[head:]
+        rest = self.times[head:], self.places[head:], self.records[head:]
+        self._cutting = _Cut(self.place, self.emitted_us, self._cut_count + head, *rest)
+        self._finish_cut(self._cutting)
+
+    def _finish_cut(self, cut: _Cut) -> None:
+        self._cut_place, self._cut_us, self._cut_count, self.times, self.places, self.records = cut
         self.head = 0
+        self._cutting = None
 
     def _append(self, records: Sequence[Record], record_bytes: float) -> None:
-        times = order_times(records, self.last_us)
+        told = told_by(records)
+        times = order_times(told, self.last_us)
         if self.skip_before_us is not None and (self.last_us is None or self.last_us < self.skip_before_us):
             kept = bisect_left(times, self.skip_before_us)
             self.dropped += kept
-            records, times = records[kept:], times[kept:]
+            told, times = told.from_index(kept), times[kept:]
             if not times:
                 return
+        records = told.records
         before = self.place_at(-1) if len(self) else self.place
-        places = places_after(before, [record.sequence_number for record in records])
+        places = places_after(before, told)
+        self.new_spoiled += told.spoiled
         if self.idle_us is not None:
-            # Nothing was there up to the tip, yet here is an older one, of a skewed clock: a resume must not miss it.
-            oldest_us = min(
-                (record.created_us for record in records if record.created_us is not None), default=times[0]
-            )
-            self.idle_us = min(self.idle_us, oldest_us)
+            # The shard was empty up to its tip, yet this record is older: a writer's clock is wrong. A resume must not miss it.
+            oldest_us = min((us for us in told.created if us is not None), default=times[0])
+            self.idle_us = min(self.idle_us, max(oldest_us, 0))
         self.last_us = times[-1]
+        self.doubts = 0
         self._weigh(len(times), record_bytes)
         stamp(records, self.rank, times, places)
         self.times += times
@@ -298,11 +362,11 @@ class Lane:
         self.records += records
 
     def _weigh(self, count: int, record_bytes: float) -> None:
-        """So many records come, each of so many bytes."""
+        """Counts records that came, each of so many bytes."""
         self.unweighed_bytes += count * record_bytes
         self.record_bytes += (record_bytes - self.record_bytes) * count / (len(self) + count)
 
-    def _is_tip(self, service_us: int, caught_up: bool | None) -> bool:
+    def _is_tip(self, caught_up: bool | None) -> bool:
         if self.closed:
             return False
         if caught_up is not None:
@@ -313,10 +377,11 @@ class Lane:
 
     def _reach_tip(self, service_us: int) -> None:
         self.is_at_tip = True
-        known_us = floor_second(service_us - self.lateness_us)
+        self.doubts = 0
+        known_us = self.precision.known_us(service_us)
         self._tip_us = known_us if self._tip_us is None else max(self._tip_us, known_us)
-        if not len(self) and self.empties >= TIP_EMPTIES:
-            idle_us = floor_second(service_us - IDLE_BEHIND_US)
+        if not len(self) and self.empties >= TIP_EMPTIES and not self.precision.is_counted:
+            idle_us = self.precision.floored(service_us - IDLE_BEHIND_US)
             if self.idle_us is None or idle_us > self.idle_us:
                 self.idle_us = idle_us
 
@@ -332,4 +397,4 @@ class Lane:
             assert self.emitted_us is None or self.emitted_us <= self.times[self.head]
             assert self.place is None or self.place < places[self.head]
         assert not (self.closed and self._tip_us is not None)
-        assert not (self.is_at_tip and (self.ended or self._tip_us is None or self.empties == 0))
+        assert not (self.is_at_tip and (self.ended or self._tip_us is None))

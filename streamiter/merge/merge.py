@@ -1,9 +1,10 @@
-"""The merge: over all lanes, the one record that comes next, or the lane that it waits for.
+"""The merge: the record that comes next over all lanes, or the lane that it waits for.
 
 Two sorted lists carry it: the bounds of the lanes that hold the others, and the first waiting record of each lane.
-Everything at or below the least bound can come out, and is sorted at once, as a *window*. It is handed out as a plain
-iterator: a record taken from it counts as returned, without a call for each. How far it was taken is looked at (`settle`)
-before anything else happens.
+Every record at or below the least bound can come out. The merge sorts these at once, as a *window*, and hands them out as a
+plain iterator: a record that the caller takes counts as returned, without a call for each. Before anything else happens,
+`settle` finds out how many were taken. Ctrl-C may break `settle` off anywhere: it writes its plan down first, and the next
+`settle` carries the plan out again from the start, to the same end.
 """
 
 from __future__ import annotations
@@ -12,30 +13,59 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from operator import attrgetter, length_hint
+from typing import NamedTuple
 
 from streamiter.merge.bounds import EVERYTHING, Bounds
 from streamiter.merge.heads import Heads, head_of
 from streamiter.merge.lane import Bound, Lane
 from streamiter.merge.window import Key, Window, first_part, join
-from streamiter.record import Record
+from streamiter.record import Record, SpoiledRecord
+from streamiter.shard import LAST
 
 _shard_of = attrgetter("shard_id")
+
+
+class Standing(NamedTuple):
+    """How many records were taken, and the clock, the greatest key and the late ones that follow from that."""
+
+    taken: int  # of the window
+    clock: int
+    late: int
+    high: Key | None
+    spoiled: int
+    counts: dict[str, int]  # by shard: how many were taken that its lane does not know of yet
+
+
+class _Plan(NamedTuple):
+    """The plan of a `settle`, in numbers that stay the same however often it is carried out."""
+
+    standing: Standing
+    given: list[tuple[Lane, int]]  # how many records each lane has given, in all
+    waiting_bytes: float
+
+
+def _is_spoiled(record: Record) -> bool:
+    return isinstance(record, SpoiledRecord)
 
 
 class Merge:
     """The lanes and the order between them. With `holds=False` (`lateness=None`) no lane waits for another."""
 
     def __init__(self, *, holds: bool = True, high: Key | None = None, clock: int = 0) -> None:
-        self.high = high  # the greatest key returned: what sorts below it is late
+        self.high = high  # the greatest key returned: a record that sorts below it is late
         self.clock = clock  # how many records were returned, over all resumes
         self.late = 0
-        self.is_blocked = False  # while set nothing comes out: there may be shards that nobody knows of yet
+        self.is_blocked = False  # while set, no record comes out: there may be shards that no listing has shown yet
         self._holds = holds
         self._lanes: dict[str, Lane] = {}
         self._bounds = Bounds()
         self._heads = Heads()
         self.waiting_bytes = 0.0  # about how many bytes wait in the lanes
+        self.spoiled = (
+            0  # how many of the records in them cannot be decoded: those that follow are to be taken one by one
+        )
         self._window = Window([], {}, self.high)
+        self._plan: _Plan | None = None  # of a `settle` that is under way, or was broken off
 
     # -- lanes in
 
@@ -55,9 +85,11 @@ class Merge:
         self._heads.place(lane)
         self.waiting_bytes += lane.unweighed_bytes
         lane.unweighed_bytes = 0.0
+        self.spoiled += lane.new_spoiled
+        lane.new_spoiled = 0
 
     def release(self, shard_id: str) -> None:
-        """The shard holds the others no longer; what waits in it still comes out in order."""
+        """The shard holds the others no longer; its waiting records still come out in order."""
         self.settle()
         self._bounds.drop(shard_id)
         if shard_id in self._lanes and self._lanes[shard_id].is_drained:
@@ -66,11 +98,33 @@ class Merge:
     # -- records out
 
     def records(self) -> Iterator[Record]:
-        """The records that can come out now, in order; each that is taken from the iterator counts as returned."""
+        """The records that can come out now, in order; each one that the caller takes counts as returned."""
         if not length_hint(self._window.iterator):
             self.settle()
             self._open_window()
         return self._window.iterator
+
+    def run(self, most: int) -> Iterator[Record]:
+        """As `records`, at most so many. Nothing else may be taken until the run ends, or is taken back."""
+        self.records()
+        return self._window.run(most)
+
+    def take_back(self) -> None:
+        """Ends the run; its remaining records come out later. Any thread may call this, at any moment."""
+        self._window.take_back()
+
+    def give_back(self, records: list[Record]) -> None:
+        """The records taken last, since the last `settle`, come out again."""
+        self._window.give_back(records)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no record can come out now. Unlike `peek`, this sorts none."""
+        self.settle()
+        if self._window.rest:
+            return False
+        least, lanes = self._bounds.least, map(self._lanes.__getitem__, self._heads.up_to(self._limit()))
+        return self.is_blocked or not any(self._end(lane, least) > lane.head for lane in lanes)
 
     def peek(self) -> Record | None:
         """The record that comes next, without taking it; None while the merge waits."""
@@ -86,22 +140,43 @@ class Merge:
         return record
 
     def settle(self) -> None:
-        """Takes note of what was taken from the window since the last time."""
+        """Takes note of the records that were taken from the window since the last time."""
+        if self._plan is None:
+            if self._window.taken_by_now == self._window.taken:
+                return
+            self._plan = self._planned()
+        self._carry_out(self._plan)
+
+    def standing(self) -> Standing:
+        """How many records were taken up to this moment; changes nothing."""
         window = self._window
-        taken = len(window.records) - length_hint(window.iterator)
+        taken = window.taken_by_now
         if taken == window.taken:
-            return
-        counts = Counter(map(_shard_of, window.records[window.taken : taken]))
-        self.clock += taken - window.taken
-        self.late += max(0, min(taken, window.late) - window.taken)
-        window.taken = taken
-        for shard_id, count in counts.items():
-            lane = window.lanes[shard_id]
-            lane.advance(count)
-            self.waiting_bytes -= count * lane.record_bytes
-        if taken > window.late:
-            self.high = window.key(window.records[taken - 1])
-        if not window.rest:
+            return Standing(taken, self.clock, self.late, self.high, self.spoiled, {})
+        records = window.records[window.taken : taken]
+        return Standing(
+            taken,
+            self.clock + taken - window.taken,
+            self.late + max(0, min(taken, window.late) - window.taken),
+            window.key(window.records[taken - 1]) if taken > window.late else self.high,
+            self.spoiled - sum(map(_is_spoiled, records)) if self.spoiled else 0,
+            Counter(map(_shard_of, records)),
+        )
+
+    def _planned(self) -> _Plan:
+        standing = self.standing()
+        lanes = [(self._window.lanes[shard_id], count) for shard_id, count in standing.counts.items()]
+        given_bytes = sum(count * lane.record_bytes for lane, count in lanes)
+        given = [(lane, lane.given + count) for lane, count in lanes]
+        return _Plan(standing, given, self.waiting_bytes - given_bytes)
+
+    def _carry_out(self, plan: _Plan) -> None:
+        for lane, given in plan.given:
+            lane.advance_to(given)
+        self._window.taken, self.clock, self.late, self.high, self.spoiled, _ = plan.standing
+        self.waiting_bytes = plan.waiting_bytes
+        self._plan = None
+        if not self._window.rest:
             self._drop_window()
 
     # -- questions
@@ -120,13 +195,28 @@ class Merge:
         return None if self._window.rest else self._heads.least_us
 
     @property
+    def first_waiting(self) -> Lane | None:
+        """The lane of the first record that waits for another lane; None where none does."""
+        first = None if self.peek() is not None else self._heads.first
+        return None if first is None else self._lanes[first[1].shard_id]
+
+    @property
     def least_bound(self) -> tuple[Bound, str] | None:
-        """The least bound, and whose it is."""
+        """The least bound, and the shard that has it."""
         return self._bounds.first
 
     def holders(self, time_us: int) -> list[str]:
         """The shards whose bound lies at or before this order time: a record of that time waits for them."""
         return self._bounds.at_or_before(time_us)
+
+    def is_held_by(self, shard_id: str, time_us: int) -> bool:
+        """Whether a record of this order time waits for this shard."""
+        return shard_id in self._bounds and self._bounds[shard_id] <= (time_us, LAST)
+
+    @property
+    def holds_records(self) -> bool:
+        """Whether any record waits."""
+        return bool(self._heads) or bool(self._window.rest)
 
     def __contains__(self, shard_id: object) -> bool:
         return shard_id in self._lanes
@@ -142,48 +232,50 @@ class Merge:
         ends = self._ends()
         if ends:
             lanes = {lane.shard_id: lane for lane in ends}
-            self._window = Window(join(ends), lanes, self.high)
-            self._window.stamp(self.clock)
+            window = Window(join(ends), lanes, self.high)
+            window.stamp(self.clock)
+            self._window = window  # whole, or not at all
 
     def _ends(self) -> dict[Lane, int]:
-        """How far each lane's records go into the next window: an index past the last of them."""
+        """For each lane, the index past the last record that goes into the next window."""
         least = self._bounds.least
         lanes = [self._lanes[shard_id] for shard_id in self._heads.up_to(self._limit())]
         ends = {lane: end for lane in lanes if (end := self._end(lane, least)) > lane.head}
         return first_part(ends) if ends else ends
 
     def _end(self, lane: Lane, least: Bound) -> int:
-        """How far the lane's records can come out: an index past the last of them."""
+        """The index past the lane's last record that can come out."""
         end = lane.end_below(least)
         if self.high is not None and lane.rank != self.high[1]:
-            # Late ones come at once. The lane of the greatest key itself has none: what follows there sorts behind it.
+            # Late records come at once. The lane of the greatest key itself has none: its next records sort behind that key.
             end = max(end, lane.end_below(self.high[:2]))
         return end
 
     def _limit(self) -> Bound:
-        """No record whose (order time, rank) is greater can come out now."""
+        """The greatest (order time, rank) at which a record can come out now."""
         least = self._bounds.least
         return least if self.high is None else max(least, self.high[:2])
 
     def _drop_window(self) -> None:
-        """The rest of the window goes back to its lanes: it is only a view of what waits in them."""
-        lanes = self._window.lanes
-        self._window.records.clear()  # An iterator that somebody still has must give nothing more.
+        """Drops the rest of the window, which is only a view of the lanes' records: they wait there again."""
+        window = self._window
+        lanes = window.lanes
         self._window = Window([], {}, self.high)
+        window.records.clear()  # An iterator that the caller still has must give nothing more.
         self._heads.place_all(lanes.values())
         for shard_id, lane in lanes.items():
             if shard_id not in self._bounds and lane.is_drained and shard_id in self._lanes:
                 self._remove(shard_id)
 
     def _disturbs(self, lane: Lane) -> bool:
-        """Whether the lane's change may put something before the end of the window."""
+        """Whether the lane's change may put a record before the end of the window."""
         if lane.shard_id not in self._bounds:
             return False
         bound = self._bounds[lane.shard_id]
         if bound == EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
             bound = min(lane.bound, head_of(lane)) if len(lane) else lane.bound
         if len(lane) and lane.shard_id not in self._window.lanes:
-            bound = min(bound, head_of(lane))  # it gave an earlier one, against what was known of it
+            bound = min(bound, head_of(lane))  # it gave an earlier record than its bound allows
         bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
         return bound < self._window.end
 
@@ -203,6 +295,10 @@ class Merge:
         for time_us, lane in rest:
             assert waiting[lane.shard_id].pop(0) == time_us
         assert all((a[0], a[1].rank) <= (b[0], b[1].rank) for a, b in pairwise(rest))
+        assert self.spoiled == sum(
+            map(_is_spoiled, (record for lane in self._lanes.values() for record in lane.records[lane.head :]))
+        )
         assert abs(self.waiting_bytes - sum(lane.waiting_bytes for lane in self._lanes.values())) < 1.0
+        assert self.is_waiting == (not rest and (self.is_blocked or not self._ends()))
         assert not rest or (rest[-1][0], rest[-1][1].rank) <= self._limit()
         self._heads._check(() if rest else self._lanes.values())

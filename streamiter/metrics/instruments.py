@@ -39,11 +39,15 @@ def _is_held(stats: Stats) -> int:
     return int(stats.held_by is not None)
 
 
+def _ahead(stats: Stats) -> float:
+    return stats.held_ahead
+
+
 # No shard is named in them: shards come and go every few hours, and each would leave a time series behind.
 INSTRUMENTS = (
     _counter("records", "{record}", "records", "Records returned"),
     _counter("records.late", "{record}", "late", "Records returned below one that was out already"),
-    _counter("records.skipped", "{record}", "poison", "Records that the model refused and that were skipped"),
+    _counter("records.skipped", "{record}", "poison", "Records that skip() went past"),
     _counter("records.dropped", "{record}", "duplicates", "Duplicates dropped, where the source was told to"),
     _counter("pages", "{page}", "pages", "Pages of records fetched, empty ones included"),
     _counter("retries", "{call}", "retries", "Calls that failed and were made again"),
@@ -52,6 +56,7 @@ INSTRUMENTS = (
     _counter("shards.gone", "{shard}", "gone", "Listed shards that were removed before anything of them was read"),
     _gauge("lag", "s", "lag", "How far the shard that is furthest behind is", _furthest),
     _gauge("held", "1", "held_by", "1 while records wait for a shard, else 0", _is_held),
+    _gauge("held.ahead", "s", "held_ahead", "How far in time to come the record is created that holds, else 0", _ahead),
     _gauge("waiting", "{record}", "waiting", "Records fetched and not returned yet", lambda stats: stats.waiting),
     _gauge("waiting.size", "By", "waiting_bytes", "About how many bytes these are", lambda stats: stats.waiting_bytes),
     _gauge("shards.open", "{shard}", "open_shards", "Shards being read", lambda stats: stats.open_shards),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
@@ -27,16 +27,27 @@ from streamiter.errors import (
     PositionTrimmed,
     ShardGone,
     SourceError,
+    StreamiterError,
     Throttled,
     TimeUnsupported,
     TransientError,
 )
+from streamiter.shard import Shard
 
 _GONE = {  # what to do about a resource that is not there, by the call that found it so
-    "dynamodb:DescribeStream": "; a stream that was disabled is gone after 24 hours, and enabling makes a new one: "
-    "the table's name means its latest",
+    "dynamodb:DescribeStream": "; DynamoDB removes a disabled stream after 24 hours, and enabling it makes a new one: "
+    "name the table to read its latest",
 }
+_UNREADABLE = (ValueError, OverflowError, RecursionError, RuntimeError)
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")  # what Lambda and ECS call themselves
+# OpenSSL's words for an answer that is no TLS; they differ from version to version.
+_NO_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "wrong version number",
+    "UNKNOWN_PROTOCOL",
+    "RECORD_LAYER_FAILURE",
+    "record layer failure",
+)
 _FOREIGN_WORDS = 100  # characters of an answer that is not the service's
 _THROTTLES = {
     "LimitExceededException",
@@ -65,16 +76,23 @@ _REFUSALS = {
     "KMSAccessDeniedException",
     "KMSOptInRequired",
     "UnauthorizedOperation",
-    "UnrecognizedClientException",
-    "InvalidSignatureException",
-    "SignatureDoesNotMatch",
-    "IncompleteSignature",
-    "InvalidClientTokenId",
-    "MissingAuthenticationToken",
-    "MissingAuthenticationTokenException",
-    "ExpiredToken",
-    "ExpiredTokenException",
     "OptInRequired",
+}
+_UNKNOWN_KEY = "the access key is not known: it was deleted or mistyped, or it belongs to another partition"
+_WRONG_SIGNATURE = "the secret key does not belong to the access key, or this machine's clock is off"
+_UNSIGNED = "the call was not signed whole: check the credentials"
+_OLD_SESSION = "the session has expired: log in again (aws sso login), or renew the session token"
+# Refused because of who calls, not because of what the caller may do: what to do about it.
+BAD_KEYS = {
+    "UnrecognizedClientException": _UNKNOWN_KEY,
+    "InvalidClientTokenId": _UNKNOWN_KEY,
+    "InvalidSignatureException": _WRONG_SIGNATURE,
+    "SignatureDoesNotMatch": _WRONG_SIGNATURE,
+    "IncompleteSignature": _UNSIGNED,
+    "MissingAuthenticationToken": _UNSIGNED,
+    "MissingAuthenticationTokenException": _UNSIGNED,
+    "ExpiredToken": _OLD_SESSION,
+    "ExpiredTokenException": _OLD_SESSION,
 }
 _OUR_WORDS: dict[str, type[SourceError]] = {
     "ExpiredIteratorException": IteratorExpired,
@@ -151,7 +169,7 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
         raise _translated(error, action, where, gone, at_time) from error
     except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError) as error:
         raise CredentialsMissing(
-            f"{where}: no AWS credentials were found ({error}); "
+            f"{where}: boto3 found no AWS credentials ({error}); "
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or pass session= or client="
         ) from error
     except (boto.ProfileNotFound, boto.ConfigParseError, boto.ConfigNotFound) as error:
@@ -161,18 +179,38 @@ def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_
     except boto.NoRegionError as error:
         raise CredentialsMissing(f"{where}: {error}; pass region=, or set AWS_DEFAULT_REGION") from error
     except boto.ParamValidationError as error:
+        told = f"{where}: {action}: botocore lets no such call pass: {' '.join(str(error).split())[:_FOREIGN_WORDS]}"
+        if "parameter ShardId" in str(error):
+            # An id that the service never gives is that of a shard it does not have: a token may name anything.
+            raise gone(told) from error
         if at_time:
             raise TimeUnsupported(f"{where}: this botocore does not know AT_TIMESTAMP") from error
-        raise
+        raise SourceError(told) from error
+    except boto.SSLError as error:
+        raise _not_secured(error, action, where) from error
     except (boto.HTTPClientError, boto.ConnectionError, boto.IncompleteReadError) as error:
         raise TransientError(f"{where}: {action} could not be called{_at(error)}: {type(error).__name__}") from error
     except (boto.ResponseStreamingError, boto.ReadTimeoutError, TimeoutError, ConnectionError) as error:
         raise TransientError(f"{where}: {action} was cut off: {type(error).__name__}") from error
+    except StreamiterError:
+        raise
     except Exception as error:
-        # botocore raises its parser's error from a module of its own; an answer that cannot be read may be whole next time.
-        if type(error).__name__ != "ResponseParserError":
+        # botocore raises its parser's error from a module of its own, and what a hostile answer brings about besides: times
+        # that no calendar has, nesting without end. An answer that cannot be read may be whole next time.
+        if type(error).__name__ != "ResponseParserError" and not isinstance(error, _UNREADABLE):
             raise
-        raise TransientError(f"{where}: the answer to {action} cannot be read") from error
+        raise TransientError(f"{where}: the answer to {action} cannot be read ({type(error).__name__})") from error
+
+
+def _not_secured(error: boto.SSLError, action: str, where: str) -> SourceError:
+    """Where the port speaks no TLS at all, to ask again is of no use."""
+    told = f"{where}: {action} could not be called{_at(error)}: "
+    if not any(words in str(error) for words in _NO_TLS):
+        return TransientError(f"{told}{type(error).__name__}")
+    named = urlsplit(str(error.kwargs.get("endpoint_url") or ""))
+    return SourceError(
+        f"{told}this port speaks http, not https; write the endpoint http://{named.netloc.rpartition('@')[2]}"
+    )
 
 
 def _at(error: boto.BotoCoreError | boto.HTTPClientError) -> str:
@@ -196,8 +234,10 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
         return _OUR_WORDS[code](told)
     if code == "ResourceNotFoundException":
         return gone(told + _GONE.get(action, ""))
+    if code in BAD_KEYS:
+        return AccessDenied(f"{told}; {BAD_KEYS[code]}")
     if code in _REFUSALS:
-        return AccessDenied(f"{told}; the caller needs the IAM action {action} on it, and valid credentials")
+        return AccessDenied(f"{told}; allow the caller the IAM action {action} on it")
     if at_time and code != "ResourceNotFoundException" and _refuses_type(message):
         return TimeUnsupported(told)
     if status == 429:
@@ -214,14 +254,27 @@ def _answer(code: str, message: str) -> str:
     words = " ".join(message.split())
     if not code.isdigit():
         return f"{code}: {words}"
+    if "https" in words.lower() and code == "400":  # as nginx and Go's servers say it, each in its own words
+        return f"HTTP {code}: this port speaks https, not http; write the endpoint https://"
     shown = "" if not words or words.startswith("<") else f": {words[:_FOREIGN_WORDS]}"  # pages of markup tell nothing
-    return f"HTTP {code}, and no answer of the service's{shown}"
+    return f"HTTP {code}, not from the service itself{shown}"
 
 
 def _refuses_type(message: str) -> bool:
     # A refusal of the *type*, as services older than AT_TIMESTAMP give it: not one of the time, which has other words.
     words = message.lower().replace(" ", "")
     return "future" not in words and any(word in words for word in ("at_timestamp", "iteratortype", "enumvalue"))
+
+
+@contextmanager
+def taking_apart(action: str, where: str) -> Iterator[None]:
+    """An answer is taken apart inside. Where a member is missing or of another type, it may be whole the next time."""
+    try:
+        yield
+    except StreamiterError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise TransientError(f"{where}: the answer to {action} cannot be read ({type(error).__name__})") from error
 
 
 def part(response: Mapping[str, Any], name: str) -> Any:
@@ -232,6 +285,36 @@ def part(response: Mapping[str, Any], name: str) -> Any:
     return response[name]
 
 
+def text_part(response: Mapping[str, Any], name: str) -> str:
+    """A member that an answer must have, and that is text with something in it."""
+    text = part(response, name)
+    if not isinstance(text, str) or not text:
+        raise TypeError(f"{name} is no text")
+    return text
+
+
+def next_part(response: Mapping[str, Any], name: str) -> str | None:
+    """What an answer says to go on with; None where it has no such member, or an empty one: it was the last one."""
+    return text_part(response, name) if response.get(name) not in (None, "") else None
+
+
+def shard_rows(rows: Any, read: Callable[[Any], Shard]) -> tuple[Shard, ...]:
+    """The shards that an answer lists; a row that is none makes all of it an answer that cannot be read."""
+    try:
+        return tuple(map(read, rows))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise TransientError(f"the listing cannot be read: a shard in it is none ({type(error).__name__})") from None
+
+
+def place_of(client: Any) -> str:
+    """Where a client looks: its region and endpoint, without what may be a password."""
+    meta: Any = getattr(client, "meta", None)
+    if not getattr(meta, "endpoint_url", None):
+        return "here"  # others' clients may only look like boto3's
+    endpoint = urlsplit(str(meta.endpoint_url))
+    return f"in {meta.region_name} at {endpoint.scheme}://{endpoint.netloc.rpartition('@')[2]}"
+
+
 def names_near(wrong: str, names: Sequence[str], kind: str) -> str:
     """What a wrong name may have meant, as the end of a message."""
     near = get_close_matches(wrong, names, n=3) or [name for name in names if name.lower() == wrong.lower()]
@@ -239,7 +322,7 @@ def names_near(wrong: str, names: Sequence[str], kind: str) -> str:
         return f"; did you mean {' or '.join(near)}?"
     more = " and more" if len(names) > 5 else ""
     return (
-        f"; there are {', '.join(names[:5])}{more}"
+        f"; the {kind}s there are {', '.join(names[:5])}{more}"
         if names
         else f"; there is no {kind} at all: is it the right region?"
     )
@@ -249,12 +332,12 @@ def service_time_us(response: Mapping[str, Any]) -> int | None:
     """When the service answered, by its own clock; None where it does not say."""
     headers = response.get("ResponseMetadata", {}).get("HTTPHeaders") or {}
     date = headers.get("date") or headers.get("Date")
-    return None if date is None else _parse_date(date)
+    return _parse_date(date) if isinstance(date, str) else None
 
 
 @lru_cache(maxsize=16)
 def _parse_date(date: str) -> int | None:
     try:
         return int(parsedate_to_datetime(date).timestamp()) * 1_000_000
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

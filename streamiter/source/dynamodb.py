@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from streamiter.clock import SECOND_US
 from streamiter.errors import InvalidOption, InvalidStream, StreamiterError
 from streamiter.position import After, AtNumber, AtTime, Position
 from streamiter.record import ChangeRecord
 from streamiter.shard import Shard
-from streamiter.source.aws import names_near, our_words, part, service_time_us
+from streamiter.source.aws import (
+    names_near,
+    next_part,
+    our_words,
+    part,
+    place_of,
+    service_time_us,
+    shard_rows,
+    taking_apart,
+    text_part,
+)
+from streamiter.source.aws_source import AwsSource
 from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
-from streamiter.source.dynamodb_page import decode_page, parsed_envelope
+from streamiter.source.dynamodb_page import decode_page, parsed_records, salvage_page
+from streamiter.source.salvage import Salvage
 from streamiter.source.wire import own_call
 
 logger = logging.getLogger("streamiter.source")
@@ -29,7 +41,7 @@ RECORD_BYTES = 330
 PARSED_BYTES = 740
 
 
-class DynamoDBStreams:
+class DynamoDBStreams(AwsSource[ChangeRecord]):
     """A table's stream. A table name or ARN means its latest stream; a stream ARN means that one.
 
     `client` is a boto3 client of "dynamodbstreams"; without it, one is made from `session`, `endpoint_url` and `region`.
@@ -54,6 +66,7 @@ class DynamoDBStreams:
             raise InvalidOption(f"a table is named by a str (name or ARN), not by a {type(table_or_arn).__name__}")
         self._table, self._arn = _parse_name(table_or_arn)
         self._is_by_arn = self._arn is not None
+        self._salvage = Salvage(salvage_page)
         arn = _TABLE_ARN.match(table_or_arn)
         self._clients = Clients(
             self,
@@ -84,51 +97,54 @@ class DynamoDBStreams:
         options = {} if after is None else {"ExclusiveStartShardId": after}
         with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), own_call():
             response = self._clients.reading.describe_stream(StreamArn=self.name, **options)
-        description = part(response, "StreamDescription")
-        rows = description.get("Shards") or ()
-        return ShardPage(
-            tuple(map(_shard, rows)),
-            description.get("LastEvaluatedShardId")
-            or None,  # a page may be empty, or short: only this ends the listing
-            service_time_us(response),
-            description.get("StreamStatus") in ("DISABLED", "DISABLING"),
-        )
+        with taking_apart("dynamodb:DescribeStream", self.name):
+            description = part(response, "StreamDescription")
+            rows = description.get("Shards") or ()
+            return ShardPage(
+                shard_rows(rows, _shard),
+                next_part(
+                    description, "LastEvaluatedShardId"
+                ),  # a page may be empty, or short: only this ends the listing
+                service_time_us(response),
+                description.get("StreamStatus") in ("DISABLED", "DISABLING"),
+            )
 
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
         where = f"shard {shard_id} of {self.name}"
         with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)), own_call():
             kind = _iterator_type(position)
-            response = self._clients.reading.get_shard_iterator(StreamArn=self.name, ShardId=shard_id, **kind)
-        return ShardIterator(shard_id, part(response, "ShardIterator"))
+            response = self._clients.call("get_shard_iterator", StreamArn=self.name, ShardId=shard_id, **kind)
+        with taking_apart("dynamodb:GetShardIterator", where):
+            return ShardIterator(shard_id, text_part(response, "ShardIterator"))
 
-    def fetch(self, iterator: ShardIterator, limit: int) -> Page:
+    def fetch(self, iterator: ShardIterator, limit: int) -> Page[ChangeRecord]:
         """One GetRecords call."""
         shard_id = iterator.shard_id
-        with our_words("dynamodb:GetRecords", f"shard {shard_id} of {self.name}"), own_call(decode_page) as answer:
-            response = self._clients.reading.get_records(
-                ShardIterator=iterator.value, Limit=min(limit, self.page_limit)
+        where = f"shard {shard_id} of {self.name}"
+        with (
+            our_words("dynamodb:GetRecords", where),
+            own_call(decode_page, self._salvage, iterator.value) as answer,
+        ):
+            response = self._clients.call(
+                "get_records", ShardIterator=iterator.value, Limit=min(limit, self.page_limit)
             )
-        if answer.page is not None:
-            heads, text, following = answer.page
-            records = ChangeRecord.all_of(shard_id, heads, text)
-            size_bytes = answer.size_bytes + RECORD_BYTES * len(records)
-        else:
-            rows = response.get("Records") or ()
-            records = ChangeRecord.all_of(shard_id, [parsed_envelope(row) for row in rows])
-            following = response.get("NextShardIterator")
-            size_bytes = sum(row.get("dynamodb", {}).get("SizeBytes", 0) + PARSED_BYTES for row in rows)
-        return Page(
-            records,
-            ShardIterator(shard_id, following) if following else None,
-            service_time_us(response),
-            None,
-            size_bytes,
-        )
-
-    def close(self) -> None:
-        """Closes the clients that were made here; one that was passed in is its owner's."""
-        self._clients.close()
+        with taking_apart("dynamodb:GetRecords", where):
+            if answer.page is not None:
+                records, following = answer.page.records(shard_id), answer.page.next
+                size_bytes = answer.size_bytes + RECORD_BYTES * len(records)
+            else:
+                rows = part(response, "Records")
+                records = parsed_records(shard_id, rows)
+                following = next_part(response, "NextShardIterator")
+                size_bytes = sum(_size_bytes(row) for row in rows)
+            return Page(
+                cast("Sequence[ChangeRecord]", records),  # but for spoiled ones, which are never returned
+                ShardIterator(shard_id, following) if following else None,
+                service_time_us(response),
+                None,
+                size_bytes,
+            )
 
     @property
     def table(self) -> str:
@@ -137,23 +153,17 @@ class DynamoDBStreams:
         return self._table
 
     @property
+    def view_type(self) -> str | None:
+        """Which images the stream's records have, such as NEW_AND_OLD_IMAGES: one DescribeStream call."""
+        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), own_call():
+            response = self._clients.reading.describe_stream(StreamArn=self.name, Limit=1)
+        view: str | None = part(response, "StreamDescription").get("StreamViewType")
+        return view
+
+    @property
     def is_by_arn(self) -> bool:
         """Whether a stream was named, rather than a table."""
         return self._is_by_arn
-
-    @property
-    def connections(self) -> int:
-        """How many calls at once the client has connections for; a boto3 client has 10, unless its Config says otherwise."""
-        return self._clients.connections
-
-    @property
-    def session(self) -> Any:
-        """The boto3 session that clients are made from; None where a client was passed in."""
-        return self._clients.session
-
-    def make_client(self, service: str) -> Any:
-        """A boto3 client of another service ("dynamodb"), reached as this one is; it is closed with the source."""
-        return self._clients.make(service, attempts=6)
 
     # -- finding the stream
 
@@ -164,7 +174,8 @@ class DynamoDBStreams:
         # Only a streams client was given: it can list a table's streams, but not describe the table.
         streams: list[Mapping[str, Any]] = []
         options: dict[str, Any] = {"TableName": table}
-        with our_words("dynamodb:ListStreams", f"table {table}", gone=InvalidStream):
+        action, where = "dynamodb:ListStreams", f"table {table}"
+        with our_words(action, where, gone=InvalidStream), taking_apart(action, where):
             while True:
                 response = self._clients.reading.list_streams(**options)
                 streams += [row for row in response.get("Streams") or () if row.get("TableName", table) == table]
@@ -173,15 +184,18 @@ class DynamoDBStreams:
                     break
                 options["ExclusiveStartStreamArn"] = last
         if not streams:
-            raise InvalidStream(f"table {table} does not exist here, or has no stream; {_HOW_TO_ENABLE}")
-        return str(max(streams, key=lambda row: str(row.get("StreamLabel", "")))["StreamArn"])
+            raise InvalidStream(
+                f"there is no table {table} {place_of(self._clients.reading)}, or it has no stream; {_HOW_TO_ENABLE}"
+            )
+        with taking_apart(action, where):
+            return text_part(max(streams, key=lambda row: str(row.get("StreamLabel", ""))), "StreamArn")
 
     def _describe_table(self, client: Any, table: str) -> str:
         try:
             with our_words("dynamodb:DescribeTable", f"table {table}", gone=InvalidStream):
                 description = client.describe_table(TableName=table)["Table"]
         except InvalidStream as error:
-            raise InvalidStream(f"there is no table {table} here{_near(client, table)}") from error
+            raise InvalidStream(f"there is no table {table} {place_of(client)}{_near(client, table)}") from error
         arn = description.get("LatestStreamArn")
         if not arn:
             raise InvalidStream(f"table {table} has no stream; {_HOW_TO_ENABLE}")
@@ -236,6 +250,13 @@ def _iterator_type(position: Position) -> dict[str, Any]:
         moment = datetime.fromtimestamp(position.time_us // SECOND_US, UTC)
         return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}
     return {"ShardIteratorType": "TRIM_HORIZON"}
+
+
+def _size_bytes(row: Any) -> int:
+    """About what a row that boto3 parsed takes in memory."""
+    change = row.get("dynamodb") if isinstance(row, Mapping) else None
+    told = change.get("SizeBytes") if isinstance(change, Mapping) else None
+    return PARSED_BYTES + (told if isinstance(told, int) else 0)
 
 
 def _digits(number: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, overload
 
 from streamiter.clock import SECOND_US
 from streamiter.errors import (
@@ -12,27 +12,55 @@ from streamiter.errors import (
     InvalidStream,
     PositionTrimmed,
     StreamiterError,
-    TransientError,
 )
 from streamiter.position import AtNumber, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
-from streamiter.source.aws import names_near, our_words, part, service_time_us
+from streamiter.source.aws import (
+    names_near,
+    next_part,
+    our_words,
+    part,
+    place_of,
+    service_time_us,
+    shard_rows,
+    taking_apart,
+    text_part,
+)
+from streamiter.source.aws_source import AwsSource
 from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
 from streamiter.source.kinesis_options import check_choice, parse_name, pause_us
-from streamiter.source.kinesis_page import RawPage, decode_page, parsed_page, read_changes, read_payloads
-from streamiter.source.kinesis_place import HOUR_US, LEAST_RETENTION_US, MOST_EMPTIES, KinesisPlace, iterator_type
+from streamiter.source.kinesis_page import (
+    RawPage,
+    decode_page,
+    parsed_page,
+    read_changes,
+    read_page,
+    read_payloads,
+    salvage_page,
+)
+from streamiter.source.kinesis_place import HOUR_US, LEAST_RETENTION_US, Doubt, KinesisPlace, iterator_type
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 from streamiter.source.kinesis_words import kinesis_words
+from streamiter.source.salvage import Salvage
 from streamiter.source.wire import own_call
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Kind = TypeVar("Kind", bound=str, default=Literal["payload"])  # of `records`
+else:
+    from typing import TypeVar
+
+    Kind = TypeVar("Kind")
 
 LOOK_AGAIN_US = 60 * SECOND_US  # how old what is known of the retention may become
 RECORD_BYTES = 550  # what a waiting record takes in memory beyond its payload, ...
 CHANGE_BYTES = 950  # ... and a change
 
 
-class KinesisStreams:
+class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
     """A Kinesis data stream, by its name or ARN.
 
     `client` is a boto3 client of "kinesis"; without it, one is made from `session`, `endpoint_url` and `region`.
@@ -44,6 +72,35 @@ class KinesisStreams:
     iterator_us = 5 * 60 * SECOND_US
     page_limit = 10_000
     listings_per_second = 200.0  # a stream takes 1000, from all its readers together
+
+    @overload
+    def __init__(
+        self: KinesisStreams[Literal["payload"]],
+        name_or_arn: str,
+        *,
+        client: Any = None,
+        session: Any = None,
+        endpoint_url: str | None = None,
+        region: str | None = None,
+        records: Literal["payload"] = "payload",
+        duplicates: Literal["keep"] = "keep",
+        reads_per_second: float | None = 5.0,
+        bytes_per_second: float | None = 2_000_000,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: KinesisStreams[Literal["dynamodb"]],
+        name_or_arn: str,
+        *,
+        client: Any = None,
+        session: Any = None,
+        endpoint_url: str | None = None,
+        region: str | None = None,
+        records: Literal["dynamodb"],
+        duplicates: Literal["keep", "drop"] = "keep",
+        reads_per_second: float | None = 5.0,
+        bytes_per_second: float | None = 2_000_000,
+    ) -> None: ...
 
     def __init__(
         self,
@@ -76,7 +133,7 @@ class KinesisStreams:
         self.record_type: type[Record] = KinesisChange if records == "dynamodb" else KinesisRecord
         self._record_bytes = CHANGE_BYTES if records == "dynamodb" else RECORD_BYTES
         self.drops_duplicates = duplicates == "drop"
-        self._read_us = pause_us("reads_per_second", reads_per_second)
+        self._read_us = round(pause_us("reads_per_second", reads_per_second))
         self._byte_us = pause_us("bytes_per_second", bytes_per_second)
         self._clients = Clients(
             self,
@@ -87,6 +144,7 @@ class KinesisStreams:
             endpoint_url=endpoint_url,
             region=region or (self._region if client is None else None),
         )
+        self._salvage = Salvage(salvage_page)
         self._lock = threading.Lock()
         self._name: str | None = None
         self._retention_us = LEAST_RETENTION_US
@@ -102,23 +160,10 @@ class KinesisStreams:
             try:
                 self._look()
             except InvalidStream as error:
-                raise InvalidStream(f"there is no stream {self._given} here{self._near()}") from error
+                place = place_of(self._clients.reading)
+                raise InvalidStream(f"there is no stream {self._given} {place}{self._near()}") from error
         assert self._name is not None
         return self._name
-
-    @property
-    def connections(self) -> int:
-        """How many calls at once the client has connections for; a boto3 client has 10, unless its Config says otherwise."""
-        return self._clients.connections
-
-    @property
-    def session(self) -> Any:
-        """The boto3 session that clients are made from; None where a client was passed in."""
-        return self._clients.session
-
-    def make_client(self, service: str) -> Any:
-        """A boto3 client, reached as this one is; it is closed with the source."""
-        return self._clients.make(service, attempts=6)
 
     @property
     def retention_us(self) -> int:
@@ -137,51 +182,53 @@ class KinesisStreams:
         options: dict[str, Any] = dict(self._by) if after is None else {"NextToken": after}
         with kinesis_words("kinesis:ListShards", self._given, gone=InvalidStream), own_call():
             response = self._clients.reading.list_shards(**options)
-        service_us = service_time_us(response)
+        with taking_apart("kinesis:ListShards", self._given):
+            rows, following = shard_rows(part(response, "Shards"), _shard), next_part(response, "NextToken")
+            service_us = service_time_us(response)
         self._look_again(service_us, LOOK_AGAIN_US)
-        return ShardPage(tuple(map(_shard, part(response, "Shards"))), response.get("NextToken") or None, service_us)
+        return ShardPage(rows, following, service_us)
 
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
         with kinesis_words("kinesis:GetShardIterator", self._where(shard_id), position), own_call():
-            response = self._clients.reading.get_shard_iterator(**self._by, ShardId=shard_id, **iterator_type(position))
-        return ShardIterator(shard_id, KinesisPlace.opened(part(response, "ShardIterator"), position))
+            response = self._clients.call("get_shard_iterator", **self._by, ShardId=shard_id, **iterator_type(position))
+        with taking_apart("kinesis:GetShardIterator", self._where(shard_id)):
+            return ShardIterator(shard_id, KinesisPlace.opened(text_part(response, "ShardIterator"), position))
 
-    def fetch(self, iterator: ShardIterator, limit: int) -> Page:
-        """One GetRecords call. A page that may lie behind what is held comes with the next one, which asks whether it does."""
+    def fetch(self, iterator: ShardIterator, limit: int) -> Page[KinesisChange | KinesisRecord]:
+        """One GetRecords call. A page that may lie behind what is held comes with a later one, which asks whether it does."""
         shard_id = iterator.shard_id
         place: KinesisPlace = iterator.value
-        if place.doubted is not None:
-            assert place.last is not None
-            if not self._holds(shard_id, place.last):
-                raise self._trimmed(shard_id, place.last)
-            return self._page(shard_id, place, *place.doubted, self._read_us)
+        if place.doubt is not None:
+            return self._look_for_last(shard_id, place, place.doubt)
         # The one that was read comes again.
         page, service_us = self._get_records(shard_id, place, limit + place.was_read)
         rest_us = max(self._read_us, round(sum(len(row.Data) for row in page.Records) * self._byte_us))
         if self._is_doubtful(shard_id, place, page, service_us):
-            doubting = ShardIterator(shard_id, place._replace(doubted=(page, service_us)))
-            return Page([], doubting, service_us, caught_up=False, rest_us=rest_us)
+            return self._doubting(shard_id, place, Doubt(page, service_us), service_us, rest_us)
         return self._page(shard_id, place, page, service_us, rest_us)
 
-    def close(self) -> None:
-        """Closes the clients that were made here; one that was passed in is its owner's."""
-        self._clients.close()
-
-    def _page(self, shard_id: str, place: KinesisPlace, page: RawPage, service_us: int | None, rest_us: int) -> Page:
+    def _page(
+        self, shard_id: str, place: KinesisPlace, page: RawPage, service_us: int | None, rest_us: int
+    ) -> Page[KinesisChange | KinesisRecord]:
         """The page as the contract has it."""
-        records = self._read(shard_id, page.Records)
+        records = read_page(shard_id, page, self._read)
         if place.was_read:
             del records[:1]  # of an aggregate, the others follow: how many of them were read, the cursor knows
         following = place.following(page, service_us)
         behind = page.MillisBehindLatest
+        with taking_apart("kinesis:GetRecords", self._where(shard_id)):
+            children = tuple(
+                Shard(child.ShardId, child.ParentShards, hash_keys=_hash_keys(child.HashKeyRange))
+                for child in page.ChildShards or ()
+            )
         return Page(
-            records,
+            cast("Sequence[KinesisChange | KinesisRecord]", records),  # but for spoiled ones, which are never returned
             None if following is None else ShardIterator(shard_id, following),
             service_us,
-            None if behind is None else behind == 0 and not page.Records,
+            None if behind is None else behind == 0 and not records,
             sum(len(row.Data) for row in page.Records) + self._record_bytes * len(records),
-            tuple(Shard(child.ShardId, child.ParentShards) for child in page.ChildShards or ()),
+            children,
             rest_us,
         )
 
@@ -205,16 +252,29 @@ class KinesisStreams:
         # That is another read of the shard, and a large page has used up its rate for some seconds.
         return True
 
-    def _holds(self, shard_id: str, number: str) -> bool:
-        """Whether the shard still has this record."""
-        place: KinesisPlace | None = self.open_iterator(shard_id, AtNumber(number)).value
-        for _ in range(MOST_EMPTIES):
-            assert place is not None  # the record before a page is missed, if nothing else, where the shard ends
-            page, service_us = self._get_records(shard_id, place, 1)
-            if page.Records or place.is_missed(page, self._retention_us):
-                return not place.is_missed(page, self._retention_us)
-            place = place.following(page, service_us)
-        raise TransientError(f"{self._where(shard_id)}: record {number} is looked for, and only empty pages come")
+    def _look_for_last(self, shard_id: str, place: KinesisPlace, doubt: Doubt) -> Page[KinesisChange | KinesisRecord]:
+        """One step of finding out whether the record before a page is still held: one GetRecords call.
+
+        Empty pages may come before it. Each step is a page of its own, without records: the shard may be read five times a
+        second, and who reads it more often in one go is refused, and learns nothing however often it is tried.
+        """
+        assert place.last is not None
+        search: KinesisPlace | None = doubt.search or self.open_iterator(shard_id, AtNumber(place.last)).value
+        assert search is not None
+        page, service_us = self._get_records(shard_id, search, 1)
+        if search.is_missed(page, self._retention_us):
+            raise self._trimmed(shard_id, place.last)
+        if page.Records:
+            return self._page(shard_id, place, doubt.page, doubt.service_us, self._read_us)
+        search = search.following(page, service_us)  # not its end: there it would be missed
+        return self._doubting(shard_id, place, doubt._replace(search=search), service_us, self._read_us)
+
+    def _doubting(
+        self, shard_id: str, place: KinesisPlace, doubt: Doubt, service_us: int | None, rest_us: int
+    ) -> Page[KinesisChange | KinesisRecord]:
+        """Nothing for now: whether the page that came may be given is still to be found out."""
+        doubting = ShardIterator(shard_id, place._replace(doubt=doubt))
+        return Page([], doubting, service_us, caught_up=False, rest_us=rest_us)
 
     def _trimmed(self, shard_id: str, number: str | None) -> PositionTrimmed:
         behind = "its start" if number is None else f"record {number}, from which to go on,"
@@ -223,12 +283,16 @@ class KinesisStreams:
     def _get_records(self, shard_id: str, place: KinesisPlace, limit: int) -> tuple[RawPage, int | None]:
         """One GetRecords call: the page, and its time."""
         by = self._by if "StreamARN" in self._by else {}
-        with kinesis_words("kinesis:GetRecords", self._where(shard_id)), own_call(decode_page) as answer:
-            response = self._clients.reading.get_records(
-                ShardIterator=place.text, Limit=min(limit, self.page_limit), **by
+        with (
+            kinesis_words("kinesis:GetRecords", self._where(shard_id)),
+            own_call(decode_page, self._salvage, place.text) as answer,
+        ):
+            response = self._clients.call(
+                "get_records", ShardIterator=place.text, Limit=min(limit, self.page_limit), **by
             )
-        page = parsed_page(response) if answer.page is None else answer.page
-        return page, service_time_us(response)
+        with taking_apart("kinesis:GetRecords", self._where(shard_id)):
+            page = parsed_page(response) if answer.page is None else answer.page
+            return page, service_time_us(response)
 
     def _look_again(self, service_us: int | None, most_us: int) -> None:
         if service_us is None:
@@ -241,14 +305,17 @@ class KinesisStreams:
         """One DescribeStreamSummary call: the stream's name for tokens, and its retention."""
         with kinesis_words("kinesis:DescribeStreamSummary", self._given, gone=InvalidStream), own_call():
             response = self._clients.reading.describe_stream_summary(**self._by)
-        summary = part(response, "StreamDescriptionSummary")
-        arn, made = summary["StreamARN"], summary.get("StreamCreationTimestamp")
-        name = arn if made is None else f"{arn}@{int(made.timestamp())}"
+        with taking_apart("kinesis:DescribeStreamSummary", self._given):
+            summary = part(response, "StreamDescriptionSummary")
+            arn, made = text_part(summary, "StreamARN"), summary.get("StreamCreationTimestamp")
+            name = arn if made is None else f"{arn}@{int(made.timestamp())}"
+            retention_us = int(summary["RetentionPeriodHours"]) * HOUR_US
+            looked_us = service_time_us(response)
         if self._name not in (None, name):
             raise InvalidStream(f"{self._given} was deleted and made again while it was read: it is {name} now")
         self._name = name
-        self._retention_us = int(summary["RetentionPeriodHours"]) * HOUR_US
-        self._looked_us = service_time_us(response)
+        self._retention_us = retention_us
+        self._looked_us = looked_us
 
     def _where(self, shard_id: str) -> str:
         return f"shard {shard_id} of {self._given}"
@@ -270,5 +337,12 @@ def _shard(row: Mapping[str, Any]) -> Shard:
     parents = (row.get("ParentShardId"), row.get("AdjacentParentShardId"))
     numbers = row.get("SequenceNumberRange") or {}
     return Shard(
-        row["ShardId"], tuple(parent for parent in parents if parent), bool(numbers.get("EndingSequenceNumber"))
+        row["ShardId"],
+        tuple(parent for parent in parents if parent),
+        bool(numbers.get("EndingSequenceNumber")),
+        _hash_keys(row.get("HashKeyRange")),
     )
+
+
+def _hash_keys(range_: Mapping[str, str] | None) -> tuple[str, str] | None:
+    return (range_["StartingHashKey"], range_["EndingHashKey"]) if range_ else None

@@ -8,11 +8,15 @@ from typing import Any
 
 import msgspec
 
-from streamiter.clock import LAST_US, SECOND_US
-from streamiter.record import Change, Envelope, Record
-from streamiter.source.dynamodb_page import NOTHING
+from streamiter.clock import FIRST_SECOND, LAST_SECOND, LAST_US, SECOND_US
+from streamiter.envelope import Change, Envelope
+from streamiter.position import is_number
+from streamiter.record import Record
+from streamiter.source.aws import next_part, part
+from streamiter.source.dynamodb_page import NOTHING, SpoiledRow, as_text, reason_of
 from streamiter.source.kinesis_aggregate import MAGIC, take_apart
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
+from streamiter.source.salvage import number_in, split
 
 # A time since 1970 that is greater counts microseconds: milliseconds would be past the year 5000.
 _MICROSECONDS_FROM = 10**14
@@ -31,7 +35,11 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     def arrived_us(self) -> int | None:
         """When it arrived, in microseconds; the service tells milliseconds."""
         arrived = self.ApproximateArrivalTimestamp
-        return None if arrived is None else int(arrived * 1e6 + 0.5)
+        if (
+            arrived is None or not FIRST_SECOND <= arrived < LAST_SECOND
+        ):  # as `moment_us`, of which a call would cost more
+            return None
+        return int(arrived * 1e6 + 0.5)
 
 
 class Child(msgspec.Struct, frozen=True, gc=False):
@@ -39,12 +47,13 @@ class Child(msgspec.Struct, frozen=True, gc=False):
 
     ShardId: str
     ParentShards: tuple[str, ...] = ()
+    HashKeyRange: dict[str, str] | None = None
 
 
 class RawPage(msgspec.Struct, frozen=True, gc=False):
-    """GetRecords' answer."""
+    """GetRecords' answer. The service always sends `Records`: an answer without them lost its body on the way."""
 
-    Records: list[Row] = []
+    Records: list[Row]
     NextShardIterator: str | None = None
     MillisBehindLatest: int | None = None
     ChildShards: tuple[Child, ...] | None = None
@@ -53,20 +62,69 @@ class RawPage(msgspec.Struct, frozen=True, gc=False):
 decode_page = msgspec.json.Decoder(RawPage).decode
 
 
+class SpoiledPage(RawPage, frozen=True, gc=False):
+    """The same, where some of its rows cannot be decoded: these stand in `Records` by their number alone."""
+
+    spoiled: Mapping[int, SpoiledRow] = {}
+
+
+_decode_row = msgspec.json.Decoder(Row).decode
+
+
+def salvage_page(body: bytes) -> RawPage | None:
+    """The page in a body that cannot be decoded as a whole, row by row; None where there is no page in it."""
+    found = split(body)
+    if found is None:
+        return None
+    try:
+        rest = decode_page(found.rest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    rows, spoiled = [], {}
+    for index, text in enumerate(found.rows):
+        try:
+            text.decode()
+            rows.append(_decode_row(text))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            spoiled[index] = SpoiledRow(number_in(text), reason_of(error))
+            rows.append(Row(number_in(text), b""))
+    return SpoiledPage(rows, rest.NextShardIterator, rest.MillisBehindLatest, rest.ChildShards, spoiled)
+
+
 def parsed_page(response: Mapping[str, Any]) -> RawPage:
     """The page as boto3 parsed it."""
-    return RawPage(
-        [_parsed_row(row) for row in response.get("Records") or ()],
-        response.get("NextShardIterator"),
-        response.get("MillisBehindLatest"),
-        tuple(Child(row["ShardId"], tuple(row["ParentShards"])) for row in response.get("ChildShards") or ()),
+    rows, spoiled = [], {}
+    for index, row in enumerate(part(response, "Records")):
+        try:
+            rows.append(_parsed_row(row))
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
+            number = row.get("SequenceNumber") if isinstance(row, Mapping) else None
+            number = number if isinstance(number, str) and is_number(number) else ""
+            spoiled[index] = SpoiledRow(number, "a member that every record has is missing, or of another type")
+            rows.append(Row(number, b""))
+    return SpoiledPage(
+        rows,
+        next_part(response, "NextShardIterator"),
+        _behind_ms(response.get("MillisBehindLatest")),
+        tuple(_parsed_child(row) for row in response.get("ChildShards") or ()),
+        spoiled,
     )
+
+
+def _parsed_child(row: Mapping[str, Any]) -> Child:
+    return Child(row["ShardId"], tuple(row["ParentShards"]), row.get("HashKeyRange"))
+
+
+def _behind_ms(behind: Any) -> int | None:
+    if behind is not None and not isinstance(behind, int):
+        raise TypeError("MillisBehindLatest is no whole number")
+    return behind
 
 
 def _parsed_row(row: Mapping[str, Any]) -> Row:
     arrived = row.get("ApproximateArrivalTimestamp")
     return Row(
-        row["SequenceNumber"],
+        as_text(row["SequenceNumber"]),
         bytes(row["Data"]),
         row.get("PartitionKey"),
         arrived.timestamp() if isinstance(arrived, datetime) else arrived,
@@ -76,6 +134,17 @@ def _parsed_row(row: Mapping[str, Any]) -> Row:
 # -- rows as records
 
 Reader = Callable[[str, Sequence[Row]], list[Record]]
+
+
+def read_page(shard_id: str, page: RawPage, read: Reader) -> list[Record]:
+    """The records of a page; `read` makes them of rows that can be decoded."""
+    if not isinstance(page, SpoiledPage) or not page.spoiled:
+        return read(shard_id, page.Records)
+    records: list[Record] = []
+    for index, row in enumerate(page.Records):
+        bad = page.spoiled.get(index)
+        records += read(shard_id, [row]) if bad is None else [bad.record(shard_id)]
+    return records
 
 
 def read_payloads(shard_id: str, rows: Sequence[Row]) -> list[Record]:
@@ -90,7 +159,7 @@ def read_payloads(shard_id: str, rows: Sequence[Row]) -> list[Record]:
         records += [
             KinesisRecord(
                 *(shard_id, number, arrived_us, None, 0, None, 0, False),
-                *(part.partition_key, part.payload, index, part.explicit_hash_key),
+                *(part.payload, None, False, part.partition_key, index, part.explicit_hash_key),
             )
             for index, part in enumerate(parts)
         ]
@@ -100,7 +169,7 @@ def read_payloads(shard_id: str, rows: Sequence[Row]) -> list[Record]:
 def _record(shard_id: str, row: Row) -> KinesisRecord:
     # By place: names would cost as much as all else of it.
     return KinesisRecord(
-        shard_id, row.SequenceNumber, row.arrived_us, None, 0, None, 0, False, row.PartitionKey, row.Data
+        shard_id, row.SequenceNumber, row.arrived_us, None, 0, None, 0, False, row.Data, None, False, row.PartitionKey
     )
 
 

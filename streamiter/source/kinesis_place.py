@@ -12,12 +12,20 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from streamiter.clock import SECOND_US
-from streamiter.position import After, AtNumber, AtTime, Position
+from streamiter.position import After, AtNumber, AtTime, Position, is_number
 from streamiter.source.kinesis_page import RawPage
 
 HOUR_US = 3600 * SECOND_US
 LEAST_RETENTION_US = 24 * HOUR_US  # no stream holds its records for less
-MOST_EMPTIES = 8  # pages that may be empty, and say that there is no more, before the record that is waited for
+MOST_EMPTIES = 8  # pages that may be empty, and look as if nothing else followed, before the record that is waited for
+
+
+class Doubt(NamedTuple):
+    """A page that may lie behind records that are gone: it counts if the record before it is still held after it came."""
+
+    page: RawPage
+    service_us: int | None  # when it came
+    search: KinesisPlace | None = None  # how far that record was looked for; None: not yet
 
 
 class KinesisPlace(NamedTuple):
@@ -30,7 +38,7 @@ class KinesisPlace(NamedTuple):
     start_us: int | None = None  # what arrived before was not asked for
     whole_us: int | None = None  # all that arrived up to this moment was given, ...
     last: str | None = None  # ... and the last of it was this record
-    doubted: tuple[RawPage, int | None] | None = None  # the page that follows, and its time, if `last` is held still
+    doubt: Doubt | None = None  # the page that follows, if `last` is held still
 
     @classmethod
     def opened(cls, text: str, position: Position) -> KinesisPlace:
@@ -46,14 +54,17 @@ class KinesisPlace(NamedTuple):
         if not page.NextShardIterator:
             return None
         if page.Records:
-            last = page.Records[-1]
+            # One that has no number cannot be asked for: then the one before it tells, which came no later.
+            last = next((row for row in reversed(page.Records) if is_number(row.SequenceNumber)), None)
+            if last is None:
+                return KinesisPlace(page.NextShardIterator, whole_us=self.whole_us, last=self.last)
             return KinesisPlace(page.NextShardIterator, whole_us=last.arrived_us, last=last.SequenceNumber)
         is_tip = page.MillisBehindLatest == 0 and service_us is not None
         return self._replace(
             text=page.NextShardIterator,
             empties=self.empties + 1,
             whole_us=service_us if is_tip else self.whole_us,
-            doubted=None,
+            doubt=None,
         )
 
     def since_us(self, service_us: int, retention_us: int) -> int | None:
@@ -69,9 +80,11 @@ class KinesisPlace(NamedTuple):
         if page.Records:
             return page.Records[0].SequenceNumber != self.awaited
         behind = page.MillisBehindLatest
-        if page.NextShardIterator is None or (not behind and self.empties + 1 >= MOST_EMPTIES):
+        if page.NextShardIterator is None:
             return True
-        return behind is not None and behind * 1000 >= retention_us
+        # At the tip, or as far behind as the retention goes, empty pages may go on for good; but some come before records.
+        is_stuck = not behind or behind * 1000 >= retention_us
+        return is_stuck and self.empties + 1 >= MOST_EMPTIES
 
 
 def iterator_type(position: Position) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Batch: `spark.read`: what a stream holds now, or held between two places, as a DataFrame."""
+"""Batch: `spark.read` gives what a stream holds now, or what lies between two positions, as a DataFrame."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyspark.sql.types import StructType
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
-from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import make_source
-from streamiter.spark.offsets import position_token, start_token
+from streamiter.spark.machine.faults import told_plainly
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
-from streamiter.spark.parts import Partition
-from streamiter.spark.planner import Planner, plan_between
-from streamiter.spark.settling import settle
-from streamiter.spark.worker import read_partition
+from streamiter.spark.planning.offsets import position_token, start_token
+from streamiter.spark.planning.parts import Partition
+from streamiter.spark.planning.planner import Planner, plan_between
+from streamiter.spark.tasks.settling import settle
+from streamiter.spark.tasks.worker import read_partition
 
 
 class BatchReader(DataSourceReader):

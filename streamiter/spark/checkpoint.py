@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from streamiter.errors import InvalidPosition
-from streamiter.spark.offsets import AT_LATEST
+from streamiter.spark.planning.offsets import AT_LATEST
 from streamiter.token import load_token
 
 

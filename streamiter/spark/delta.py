@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from streamiter.errors import InvalidOption, MissingExtra
-from streamiter.spark.delta_columns import check_columns_hold, check_keys
+from streamiter.spark.columns.delta_columns import check_columns_hold, check_keys
 from streamiter.spark.latest import canonical_keys, check_columns, is_text, latest_per_key
 
 if TYPE_CHECKING:
@@ -35,10 +36,8 @@ def merge_delta(
     another one. Columns that the table lacks are added; where one of its own does not hold what comes as it is, the merge
     raises.
     """
-    try:
-        import deltalake  # noqa: F401 - only to see whether it is there, before a query runs
-    except ImportError as error:
-        raise MissingExtra("deltalake", "spark") from error
+    if find_spec("deltalake") is None:  # said now, before a query runs
+        raise MissingExtra("deltalake", "spark")
     if isinstance(by, str) or not by:
         raise InvalidOption("by= takes a list of column names")
     place = os.fspath(path)
@@ -58,7 +57,7 @@ def merge_delta(
 
 
 def _transaction(batch: DataFrame, app_id: str | None) -> str:
-    """What a batch's number counts in: the query by its id in the checkpoint, which is the same after each restart."""
+    """The name under which the table's log counts batches: the query's id, which a checkpoint keeps over restarts."""
     names = [name for name in (app_id, _query_id(batch)) if name]
     if not names:
         raise InvalidOption("merge_delta finds the query's id in foreachBatch alone; elsewhere name one: app_id='...'")
@@ -114,7 +113,7 @@ def _merge(
         except CommitFailedError:
             if not tries_left:
                 raise
-            continue  # Another writer was faster: what it wrote is merged with.
+            continue  # Another writer was faster: merge with the table as it is now.
         return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from streamiter.record import ChangeRecord, Record
+from streamiter.locate import locate
 from streamiter.source import DynamoDBStreams, KinesisStreams, Source
 from streamiter.spark.options import Options
 
@@ -23,6 +23,7 @@ class Format(NamedTuple):
 
 FORMATS: dict[str, Format] = {
     "dynamodb_streams": Format(DynamoDBStreams, ("table", "streamArn")),
+    "streamiter": Format(locate, ("url",), is_reached_by_name=True),
     "kinesis_streams": Format(KinesisStreams, ("stream", "streamArn"), ("records",), is_reached_by_name=True),
 }
 
@@ -33,7 +34,7 @@ def make_source(options: Options, stream: str | None = None) -> Source:
     region = options.region or _region_of(stream or options.subject)
     told: dict[str, Any] = {"endpoint_url": options.endpoint_url, "region": region, **dict(options.extras)}
     if options.role_arn is not None:
-        from streamiter.spark.credentials import role_session
+        from streamiter.spark.machine.credentials import role_session
 
         told["session"] = role_session(options.role_arn, region)
     subject = options.subject if stream is None or kind.is_reached_by_name else stream
@@ -45,9 +46,3 @@ def _region_of(stream: str) -> str | None:
     """The region that an ARN names: executors need not have one in their environment, nor a role's session."""
     arn = _ARN.match(stream)
     return None if arn is None else arn["region"]
-
-
-def record_type(source: Source) -> type[Record]:
-    """The class of a source's records, from which their columns follow."""
-    found: type[Record] = getattr(source, "record_type", ChangeRecord)
-    return found

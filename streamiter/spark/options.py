@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from streamiter.clock import floor_second, microseconds
 from streamiter.errors import InvalidOption
+from streamiter.stream.position import read_position
 from streamiter.token import load_token
 
 LATEST = "latest"
@@ -31,8 +31,9 @@ class Options:
     max_records: int | None = None
     max_bytes: int | None = None
     max_partitions: int | None = None
-    lateness: float | None = 1.0
-    listing_seconds: float = 60.0
+    slots: int | None = None  # not the user's: how many tasks the session runs at once, where `register` could tell
+    lateness: float | Literal["auto"] | None = "auto"
+    listing_seconds: float | None = None  # None: as the source says
     fails_on_data_loss: bool = True
     endpoint_url: str | None = None
     region: str | None = None
@@ -77,23 +78,13 @@ def parse_options(
 
 
 def _position(value: str) -> str:
-    if value.lower() in (LATEST, TRIM_HORIZON):
-        return value.lower()
-    if value.startswith("{"):
-        try:
-            token = json.loads(value)
-        except ValueError:
-            raise ValueError("it looks like a token, but is no JSON; json.dumps(stream.token) gives its text") from None
-        load_token(token)
-        return json.dumps(token, sort_keys=True)
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        raise ValueError(
-            f"takes TRIM_HORIZON, LATEST, a time such as 2026-01-15T12:00:00Z, or a token's JSON, not {value[:60]!r}"
-        ) from None
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return str(max(0, floor_second(microseconds(moment.timestamp()))))  # no record is older than 1970
+    found = read_position(value)
+    if isinstance(found, str):
+        return found
+    if isinstance(found, dict):
+        load_token(found)
+        return json.dumps(found, sort_keys=True)
+    return str(max(0, floor_second(microseconds(found.timestamp()))))  # no record is older than 1970
 
 
 def _count(value: str) -> int:
@@ -116,7 +107,9 @@ def _seconds(value: str) -> float:
     return float(match[1])
 
 
-def _lateness(value: str) -> float | None:
+def _lateness(value: str) -> float | Literal["auto"] | None:
+    if value.lower() == "auto":
+        return "auto"
     return None if value.lower() == "none" else _seconds(value)
 
 

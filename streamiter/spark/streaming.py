@@ -1,4 +1,4 @@
-"""Streaming: `spark.readStream`: micro-batches between tokens, each of which reads the same rows however often it is read."""
+"""Streaming: `spark.readStream` reads micro-batches between tokens, and the same rows each time it reads one again."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from pyspark.sql.types import StructType
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
-from streamiter.spark.faults import told_plainly
 from streamiter.spark.formats import make_source
-from streamiter.spark.listing import latest_token
-from streamiter.spark.offsets import AT_LATEST, first_offset, offset_of, token_of
+from streamiter.spark.machine.faults import told_plainly
 from streamiter.spark.options import LATEST, Options
-from streamiter.spark.parts import Partition
-from streamiter.spark.pilot import Pilot
-from streamiter.spark.planner import plan_between
-from streamiter.spark.worker import read_partition
+from streamiter.spark.planning.listing import latest_token
+from streamiter.spark.planning.offsets import AT_LATEST, first_offset, offset_of, token_of
+from streamiter.spark.planning.parts import Partition
+from streamiter.spark.planning.pilot import Pilot
+from streamiter.spark.planning.planner import plan_between
+from streamiter.spark.tasks.worker import read_partition
 
 Offset = dict[str, Any]
 
@@ -55,7 +55,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return first_offset(self._options, self._opened())
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The limit of the options; where there are two, the other one is kept by ourselves."""
+        """The limit that the options set. Spark takes one; where there are two, this reader keeps the other one itself."""
         if self._options.max_records is not None:
             return ReadMaxRows(self._options.max_records)
         if self._options.max_bytes is not None:
@@ -63,7 +63,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """From now on it ends with what the service holds when the first offset is asked for."""
+        """From now on the query ends with the records that the service holds when Spark asks for the first offset."""
         self._is_available_now = True
 
     @told_plainly()

@@ -1,4 +1,4 @@
-"""Events: what `on_event` is told while records come out: gaps, late records, calls made again, and how far reading came."""
+"""Events: values for `on_event`: gaps, late records, calls that failed, and how far reading has come."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamiter.stream.stats import Stats
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened to a stream. Events never hold images or keys of records."""
+    """Something that happened to a stream. Events never hold images or keys of records."""
 
     stream: str  # the stream's name: for DynamoDB its ARN
 
@@ -25,7 +25,7 @@ class GapFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class GapAccepted(Event):
-    """A gap was gone past, by `skip()` or because of `on_gap="skip"`."""
+    """The reader went past a gap, by `skip()` or because of `on_gap="skip"`."""
 
     shard_id: str
     position: str
@@ -34,7 +34,7 @@ class GapAccepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class LateRecord(Event):
-    """The record that comes out next sorts below one that is out already. Not told with `lateness=None`."""
+    """The next record sorts below one that was returned already. Does not occur with `lateness=None`."""
 
     shard_id: str
     sequence_number: str
@@ -44,7 +44,19 @@ class LateRecord(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Retry(Event):
+class RecordAhead(Event):
+    """The next record's creation time is far ahead of the service's clock: the record and its lineage wait until then.
+
+    `lateness=None` holds nothing back; `skip()` goes past this record. Occurs once for each record.
+    """
+
+    shard_id: str
+    sequence_number: str
+    seconds: float  # how far ahead its order time is
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed(Event):
     """A call failed; it is made again after a pause."""
 
     shard_id: str | None  # None: listing the shards
@@ -56,7 +68,7 @@ class Retry(Event):
 
 @dataclass(frozen=True, slots=True)
 class Progress(Event):
-    """How far reading came: about every 5 s while records are asked for, or `heartbeat()` called, and once as it ends."""
+    """How far reading has come: about every 5 s while the caller asks for records or calls `heartbeat()`, and at the end."""
 
     stats: Stats
     before: Stats  # as the Progress before told it; all zeros in the first one

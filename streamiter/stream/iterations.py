@@ -1,110 +1,247 @@
-"""Iterations: records that are waited for, one by one or in batches, up to an ending or for as long as the stream lasts."""
+"""Iterations: they wait for records, and give them in runs or in batches, up to an ending, or as long as the stream lasts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from itertools import islice
+from collections.abc import Iterator
+from operator import methodcaller
+from typing import Any, TypeVar
 
-from streamiter.clock import SECOND_US, Clock
+from streamiter.clock import SECOND_US
 from streamiter.record import Record
+from streamiter.steps import Answers, Pause, Steps, finish
 from streamiter.stream.batch import Batch
-from streamiter.stream.driver import Driver
+from streamiter.stream.claim import READER, claimed
 from streamiter.stream.ending import Ending
 from streamiter.stream.outlet import Outlet
 from streamiter.stream.telling import Telling
-from streamiter.token import Token
+from streamiter.stream.undo import BATCH, Undo
+
+T = TypeVar("T")
 
 End = int | str | None  # an order time, "caught_up", or never
 
 
-class Iterations:
-    """What `follow`, `batches` and `to_arrow` give."""
+class Waiting:
+    """Waits for records, and knows when an iteration is over."""
 
-    def __init__(
-        self,
-        outlet: Outlet,
-        driver: Driver,
-        clock: Clock,
-        telling: Telling,
-        *,
-        lateness_us: int | None,
-    ) -> None:
-        self._outlet = outlet
-        self._driver = driver
-        self._clock = clock
+    def __init__(self, outlet: Outlet, telling: Telling) -> None:
+        self.outlet = outlet
+        self._driver = outlet.driver
         self._telling = telling
-        self._lateness_us = lateness_us
 
-    def records(self, end: End) -> Iterator[Record]:
-        """Records one by one."""
-        ending = self._ending(end)
-        outlet = self._outlet
-        while not outlet.is_closed:
-            record = next(outlet.ready, None) or outlet.next(ending)
-            if record is not None:
-                yield record
-            elif self._is_over(ending):
-                break
-            else:
-                self._sleep()
-        self._telling.tell_last()
+    def finish(self, steps: Steps[T]) -> T:
+        """Does all the steps, and waits on this thread."""
+        return finish(steps, self._driver.wait)
 
-    def batches(self, size: int, end: End, restart: Callable[[Token], None]) -> Generator[Batch, None, None]:
-        """Records in lists of up to this size. An error comes after the batch of what precedes it.
+    def ending(self, end: End) -> Ending | None:
+        """Where an iteration ends that begins now."""
+        if end is None:
+            return None
+        if isinstance(end, int):
+            return Ending(end, None)
+        return Ending(None, self._driver.mark(), self._driver.reading)
 
-        What ends it at once, as Ctrl-C does, has it go back to the token before the batch, by `restart`.
-        """
-        ending = self._ending(end)
-        is_done = False
-        while not (is_done or self._outlet.is_closed):
-            before = self._driver.reading.token()
-            records: list[Record] = []
-            error: Exception | None = None
-            try:
-                is_done = self._fill(records, size, ending)
-            except Exception as caught:
-                error = caught  # It comes after the records before it.
-            except BaseException:
-                restart(before)  # Nobody gets to see these records: the token must not be after them.
-                raise
-            if records:
-                yield Batch(records, self._driver.reading.token().to_dict())
-            if error is not None:
-                raise error
-        self._telling.tell_last()
+    def next_run(self, ending: Ending | None) -> Steps[Iterator[Record] | None]:
+        """The records that come next; None at the end of the iteration."""
+        while not self.outlet.is_closed:
+            run = yield from self.outlet.prepare(ending)
+            if run is not None:
+                return run
+            if self._is_over(ending):
+                return None
+            yield from self.rest()
+        return None
 
-    def _fill(self, records: list[Record], size: int, ending: Ending | None) -> bool:
+    def fill(self, records: list[Record], size: int, ending: Ending | None) -> Steps[bool]:
         """Fills a batch; gives whether it is the last one."""
-        outlet = self._outlet
+        outlet = self.outlet
         while len(records) < size and not outlet.is_closed:
-            records += islice(outlet.ready, size - len(records))
-            if len(records) == size:
-                break
-            record = outlet.next(ending)
-            if record is not None:
-                records.append(record)
+            run = yield from outlet.prepare(ending, size - len(records))
+            if run is not None:
+                records += run
             elif self._is_over(ending):
                 return True
             elif records and (ending is None or ending.mark is None):
                 return False
             else:
-                self._sleep()
+                yield from self.rest()
         return False
 
-    def _ending(self, end: End) -> Ending | None:
-        self._outlet.mend()
-        if end is None:
-            return None
-        if isinstance(end, int):
-            return Ending(end, None)
-        return Ending(None, self._driver.reading.mark(self._driver.now_us))
+    def token(self) -> dict[str, Any]:
+        """The token after the last record taken."""
+        self._driver.settle()
+        return self._driver.reading.token().to_dict()
+
+    def rest(self) -> Steps[None]:
+        """Waits until the next call falls due; a second at most."""
+        seconds = max(0, self._driver.next_due_us - self._driver.now_us) / SECOND_US
+        if not self.outlet.is_closed:
+            yield Answers(seconds) if self._driver.watch() else Pause(seconds)
+
+    def end(self) -> None:
+        """The iteration is over: tells the caller's `on_event` how far it came."""
+        self._telling.tell_last()
 
     def _is_over(self, ending: Ending | None) -> bool:
-        driver = self._driver
-        if driver.is_drained:
-            return True
-        return ending is not None and ending.is_over(driver.reading, driver.now_us, self._lateness_us)
+        return self._driver.is_drained or (ending is not None and ending.is_over(self._driver))
 
-    def _sleep(self) -> None:
-        pause_us = self._driver.next_due_us - self._driver.now_us
-        self._clock.sleep(max(0.001, pause_us / SECOND_US))
+
+class Looks(Iterator[Iterator[Record | None]]):
+    """The runs of a loop over the stream itself: records, and None when nothing is due.
+
+    `next` never waits, so a loop that asks again and again would keep a processor busy. Therefore the first None comes at
+    once, so that the caller can do other work; if nothing is due at the next look either, this rests first.
+    """
+
+    def __init__(self, waiting: Waiting) -> None:
+        self._outlet = waiting.outlet
+        self._waiting = waiting
+        self._is_idle = False
+
+    @claimed("next")
+    def __next__(self) -> Iterator[Record | None]:
+        self._outlet.check_open()
+        run = self._waiting.finish(self._steps())
+        self._is_idle = run is None
+        return iter((None,)) if run is None else run
+
+    def _steps(self) -> Steps[Iterator[Record] | None]:
+        outlet = self._outlet
+        run = yield from outlet.prepare()
+        if run is None and self._is_idle:
+            yield from self._waiting.rest()
+            outlet.check_open()
+            run = yield from outlet.prepare()
+        return run
+
+
+class Following:
+    """The runs of `follow`: each record of a run counts as returned once the caller takes it."""
+
+    def __init__(self, waiting: Waiting, end: End) -> None:
+        self._waiting = waiting
+        self._end = end
+        self._ending: Ending | None = None
+        self._has_begun = False
+        self.is_over = False
+
+    def steps(self) -> Steps[Iterator[Record] | None]:
+        """The records that come next; None at the end of the iteration, for good."""
+        if not self._has_begun:
+            self._ending = self._waiting.ending(self._end)
+            self._has_begun = True
+        run = yield from self._waiting.next_run(self._ending)
+        if run is None:
+            self.is_over = True
+            self._waiting.end()
+        return run
+
+
+class Runs(Iterator[Iterator[Record]]):
+    """The runs of a `follow` on this thread."""
+
+    def __init__(self, waiting: Waiting, end: End) -> None:
+        self._outlet = waiting.outlet
+        self._waiting = waiting
+        self._following = Following(waiting, end)
+
+    def __next__(self) -> Iterator[Record]:
+        run = None if self._following.is_over else self._next()
+        if run is None:
+            raise StopIteration
+        return run
+
+    @claimed("follow")
+    def _next(self) -> Iterator[Record] | None:
+        return self._waiting.finish(self._following.steps())
+
+
+class Making:
+    """Makes the batches: lists of up to `size` records. An error comes after the batch of the records before it.
+
+    A batch comes whole or not at all: if Ctrl-C breaks its making off, at whatever instruction, the token is before the
+    batch, and its records come again. So a batch counts as returned only when it has left this class: it comes in a dict of
+    its own, and `unwrapped` takes it out of the dict without any Python instruction on the way to the caller.
+    """
+
+    def __init__(self, waiting: Waiting, size: int, end: End) -> None:
+        self._outlet = waiting.outlet
+        self._waiting = waiting
+        self._size = size
+        self._end = end
+        self._ending: Ending | None = None
+        self._has_begun = False
+        self._is_over = False
+        self._ends_well = False
+        self._error: Exception | None = None  # it comes after the batch
+
+    def steps(self) -> Steps[dict[str, Batch] | None]:
+        """The next batch, still to be taken; None at the end of the iteration."""
+        if self._error is not None:
+            error, self._error, self._is_over = self._error, None, True
+            raise error
+        if self._is_over:
+            self._tell_end()
+            return None
+        self._is_over = True  # unless it goes well
+        outlet = self._outlet
+        outlet.enter("batches")
+        try:
+            undo = outlet.begin_batch()
+            yield from self._make(undo)
+            if undo.is_pending:
+                del outlet.holder[READER]  # no other thread comes between this and the caller
+                return undo.rest
+            outlet.holder.clear()
+        except BaseException as error:
+            self._is_over = isinstance(error, Exception)  # Ctrl-C, or a task that was cancelled: the batch comes next
+            outlet.holder.clear()
+            raise
+        self._tell_end()
+        return None
+
+    def _tell_end(self) -> None:
+        """Tells how far reading came, once the last batch counts as returned."""
+        if self._ends_well:
+            self._ends_well = False
+            self._waiting.end()
+
+    def _make(self, undo: Undo) -> Steps[None]:
+        """Makes the next batch, and puts it into `undo.rest`, unless the iteration is over."""
+        records: list[Record] = []
+        is_last = False
+        try:
+            if not self._has_begun:
+                self._ending = self._waiting.ending(self._end)
+                self._has_begun = True
+            is_last = (yield from self._waiting.fill(records, self._size, self._ending)) or self._outlet.is_closed
+        except Exception as error:
+            if not records:
+                undo.drop()  # nothing was taken
+                raise
+            self._error = error
+        self._ends_well = is_last
+        if records:
+            undo.rest[BATCH] = Batch(records, self._waiting.token())
+        else:
+            undo.drop()
+        self._is_over = is_last
+
+
+class Batches(Iterator[dict[str, Batch]]):
+    """The batches of a `batches` on this thread."""
+
+    def __init__(self, waiting: Waiting, size: int, end: End) -> None:
+        self._waiting = waiting
+        self._making = Making(waiting, size, end)
+
+    def __next__(self) -> dict[str, Batch]:
+        batch = self._waiting.finish(self._making.steps())
+        if batch is None:
+            raise StopIteration
+        return batch
+
+
+def unwrapped(batches: Batches) -> Iterator[Batch]:
+    """The batches alone."""
+    return map(methodcaller("pop", BATCH), batches)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from streamiter.errors import InvalidOption
+
+RAW: Final = object()  # as `model=`: records stay as the service sent them, whatever their source would make of them
 
 
 class Model:

@@ -1,99 +1,180 @@
-"""The outlet: where records leave the merge, one by one or in runs, while calls are made and what was noted is told."""
+"""The outlet: hands records out of the merge, one by one or in runs, and in between makes calls and tells of events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Iterator
+from threading import RLock, Thread
+from typing import Any
 
+from streamiter.errors import StreamiterError
+from streamiter.merge import Standing
 from streamiter.record import Record
-from streamiter.stream.driver import Driver
+from streamiter.steps import ANSWERS, Steps
+from streamiter.stream.claim import Claim, alive
 from streamiter.stream.ending import Ending
-from streamiter.stream.listener import Listener
-from streamiter.stream.sieve import Sieve
+from streamiter.stream.readings import Readings
 from streamiter.stream.stops import Stops
 from streamiter.stream.telling import Telling
+from streamiter.stream.undo import Undo
+from streamiter.token import Token
 
-RUN = 512  # so many records come out before answers are looked at again
+# So many records come out before answers are looked at again, and so many of each lane: each lane that gave one since is told
+# then how many it gave, which of a thousand lanes takes as long as the records themselves.
+RUN, RUN_OF_LANE = 512, 2
 _NOTHING: Iterator[Record] = iter(())
 
 
 class Outlet:
-    """Gives the next record. What `ready` gives has come out already, but for being asked for: nearly all records."""
+    """Hands out records. `ready` iterates over records that are released already; taking one costs no further check.
 
-    def __init__(
-        self,
-        driver: Driver,
-        listener: Listener,
-        telling: Telling,
-        sieve: Sieve,
-        stops: Stops,
-        begin_anew: Callable[[], None],
-    ) -> None:
-        self.ready: Iterator[Record] = _NOTHING
+    Everything else happens between `enter`, which lets one thread in at a time, and the clearing of `holder`.
+    """
+
+    def __init__(self, readings: Readings, telling: Telling, stops: Stops, claim: Claim) -> None:
+        self.ready: Iterator[Any] = _NOTHING
         self.is_closed = False
-        self._driver = driver
-        self._listener = listener
+        self._undo: Undo | None = None
+        self._readings = readings
+        self.driver = readings.driver
+        self._claim = claim
         self._telling = telling
-        self._sieve = sieve
         self._stops = stops
-        self._begin_anew = begin_anew
+        alive.add(self)
+
+    # -- one thread at a time
+
+    @property
+    def holder(self) -> dict[str, tuple[Thread, str]]:
+        """The thread that reads at present, and the method that it is in."""
+        return self._claim.holder
+
+    def enter(self, what: str) -> None:
+        """Claims the stream for this thread, to read or move it; refuses a second thread, and `on_event`."""
+        self._telling.check_not_telling()
+        self._claim.take(what)
+        try:
+            self.put_back()
+            self.mend()
+        except BaseException:
+            self.holder.clear()
+            raise
+
+    @property
+    def is_telling_here(self) -> bool:
+        """Whether `on_event` runs at this moment, on this thread."""
+        return self._telling.is_telling_here
+
+    def check_open(self) -> None:
+        """Refuses to read a closed stream."""
+        if self.is_closed:
+            raise StreamiterError("this stream is closed; make a new one from its token to read on")
+
+    def check(self, what: str) -> None:
+        """Refuses `on_event`, and a process that was forked off."""
+        self._claim.check_process(what)
+        self._telling.check_not_telling()
 
     def put_back(self) -> None:
-        """What is ready is to be asked for anew: it may go beyond an ending."""
+        """Drops the released run, which may reach past `until`; its records stay in their lanes."""
         self.ready = _NOTHING
-
-    def close(self) -> None:
-        """Nothing comes out any more. May come from another thread."""
-        self.is_closed = True
-        self.ready = _NOTHING
+        self.driver.reading.take_back()
 
     def mend(self) -> None:
-        """Where Ctrl-C or the like broke work off half way, reading goes on from the token, which no such thing changes."""
-        if self._driver.is_torn:
-            self._begin_anew()
+        """If Ctrl-C or the like broke work off half way, goes on from the token, which is always whole."""
+        if self.driver.is_torn or self.undo is not None:
+            self.driver.heal()
+            self.begin_anew()
 
-    def next(self, ending: Ending | None = None) -> Record | None:
-        """The next record, up to an ending; None: at this moment nothing is due. Raises what must be told."""
-        self._listener.check_not_telling()
-        self.mend()
-        driver = self._driver
+    def begin_anew(self) -> None:
+        """Goes on from the token: from before the batch that was being made, or after the last record returned."""
+        reading, undo = self.driver.reading, self.undo
+        with self.driver.lock:
+            reading.mend()
+        if undo is None:
+            self.begin(reading.token(), reading.standing())
+            return
+        undo.restore(self._stops)
+        self.begin(undo.token, undo.standing)
+        undo.drop()
+
+    def begin(self, token: Token, returned: Standing) -> None:
+        """Goes on from a token; `returned`: how far records count as returned."""
+        self.put_back()
+        self._readings.begin(token, returned)
+
+    def close(self) -> None:
+        """No record comes out any more. Any thread may call this."""
+        self.is_closed = True
+        self.put_back()
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this process is a child of the one that made the stream."""
+        return self._claim.is_forked
+
+    def forked(self) -> None:
+        """This process is a child of the one that made the stream: here, no record comes out."""
+        self.driver.lock = RLock()  # another thread of the parent may have held it
+        self.holder.clear()
+        self.put_back()
+
+    # -- records
+
+    @property
+    def undo(self) -> Undo | None:
+        """The state to go back to, while a batch is being made or after its making broke off."""
+        undo = self._undo
+        return undo if undo is not None and undo.is_pending else None
+
+    def begin_batch(self) -> Undo:
+        """From here on records count as returned only when the batch is taken."""
+        self.driver.settle()  # so that the token costs less
+        undo = self._undo = Undo.of(self.driver.reading, self._stops)
+        return undo
+
+    def prepare(self, ending: Ending | None = None, most: int | None = None) -> Steps[Iterator[Record] | None]:
+        """The records that come next, up to an ending; None: at this moment nothing is due. Raises gaps, poison and faults."""
+        driver = self.driver
+        since_us = driver.now_us
         driver.turn(wait=False)
         while True:
-            record = self._take(ending)
-            if record is not None:
-                return record
+            run = self._run(ending, most)
+            if run is not None:
+                return run
             if driver.turn(wait=False):
-                record = self._take(ending)
-                if record is not None:
-                    return record
-            if ending is not None and ending.stands_before(driver.reading.peek()):
+                run = self._run(ending, most)
+                if run is not None:
+                    return run
+            if ending is not None and ending.stands_before(driver.peek()):
                 return None
             if self._stops.meets_gap():
                 continue
             driver.raise_fault()
-            if not driver.is_asking:
-                return self._take(ending)
-            driver.turn(wait=True)
+            self._telling.tell_ahead()
+            if ending is not None and ending.is_over(driver):
+                return None
+            if driver.change(lambda: driver.is_pressing(since_us)):
+                yield ANSWERS
+                driver.turn(wait=False)
+            elif not (yield from driver.rest()):
+                return self._run(ending, most)
 
-    def _take(self, ending: Ending | None) -> Record | None:
-        """The next record that can come out, if there is one; those right behind it are then ready."""
-        self.ready = _NOTHING
+    def _run(self, ending: Ending | None, most: int | None) -> Iterator[Record] | None:
+        """The records that can come out at this moment, if there are any."""
         tells_late = self._telling.tell()
         if self.is_closed:  # by on_event
             return None
+        longest = max(RUN, RUN_OF_LANE * len(self.driver.reading.book.merge))
         is_bounded = ending is not None and ending.before_us is not None
-        if self._sieve.is_open and not is_bounded:
-            return self._take_run(tells_late=tells_late)
-        record = self._stops.pop(ending)
-        if record is not None:
-            self._stops.last = None
-        return record
-
-    def _take_run(self, *, tells_late: bool) -> Record | None:
-        run = islice(self._driver.reading.records(), RUN)
-        record = next(run, None)
-        if record is not None:
-            self._stops.last = None
-            if not (tells_late and record.late):  # else the next one may have to be told of, too
-                self.ready = run
-        return record
+        if not self._stops.is_open or is_bounded or self.driver.reading.has_spoiled:
+            if not self._stops.accepts(ending):
+                return None
+            most = 1
+        else:
+            first = self.driver.peek()
+            if first is None:
+                return None
+            if tells_late and first.late:
+                most = 1  # the next one may have to be told of, too
+        self._stops.last = None
+        return self.driver.run(longest if most is None else min(most, longest))

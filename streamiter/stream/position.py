@@ -2,52 +2,102 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from streamiter.clock import floor_second, microseconds
+from streamiter.clock import FIRST_US, LAST_US, SECOND_US, Clock, SystemClock, microseconds
 from streamiter.errors import InvalidOption, InvalidPosition, InvalidToken
-from streamiter.stream.resume import token_at_start
+from streamiter.moments import parse_moment
+from streamiter.reading.resume import token_at_start
 from streamiter.token import Token, load_token
+from streamiter.token.checks import shown
 
 CAUGHT_UP = "caught_up"
 LATEST = "latest"
 TRIM_HORIZON = "trim_horizon"
 
 
-def parse_position(position: Any, stream: str) -> Token | str:
-    """A position as a token of this stream, or LATEST, which only the service can turn into one."""
+def parse_position(position: Any, stream: str, clock: Clock | None = None, *, grain_us: int = SECOND_US) -> Token | str:
+    """A position as a token of this stream, or LATEST, which only the service can turn into one.
+
+    `clock` tells what "2 hours ago" means; times are floored as the source floors its own, to `grain_us`.
+    """
+    if isinstance(position, str):
+        position = read_position(position, clock)
+    if position == LATEST:
+        return LATEST
+    if position == TRIM_HORIZON:
+        return token_at_start(stream)
     if isinstance(position, Mapping):
         token = load_token(position)
         _check_stream(token, stream)
         return token
-    if isinstance(position, str):
-        if position.lower() == TRIM_HORIZON:
-            return token_at_start(stream)
-        if position.lower() == LATEST:
-            return LATEST
-        raise InvalidPosition(f"{position!r} is no position: {_KNOWN}")
-    return token_at_start(stream, _time_us(position))
+    return token_at_start(stream, _time_us(position, grain_us))
 
 
-def parse_end(until: Any) -> int | str | None:
+def read_position(
+    text: str,
+    clock: Clock | None = None,
+    words: tuple[str, ...] = (TRIM_HORIZON, LATEST),
+    *,
+    sign: int = -1,
+    takes_token: bool = True,
+) -> str | dict[str, Any] | datetime:
+    """The meaning of a text, in Python, on the command line and in Spark: one of the words, a time, or a token's JSON."""
+    word = text.strip().lower().replace("-", "_").replace(" ", "_")
+    if word in words:
+        return word
+    if takes_token and text.lstrip().startswith("{"):
+        return _token_of(text)
+    try:
+        return parse_moment(text, (clock or SystemClock()).now(), sign=sign)
+    except ValueError as error:
+        others = [*words, *(["a token's JSON"] if takes_token else [])]
+        raise InvalidPosition(f"{error}{'; or ' if others else ''}{' or '.join(others)}") from None
+
+
+def _token_of(text: str) -> dict[str, Any]:
+    try:
+        token: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidToken(
+            "it looks like a token, but is no JSON", hint="json.dumps(stream.token) gives its text"
+        ) from None
+    return token
+
+
+def parse_end(until: Any, clock: Clock | None = None, *, grain_us: int = SECOND_US) -> int | str | None:
     """Where an iteration is to end: CAUGHT_UP, an order time, or None: never."""
-    if until is None or (isinstance(until, str) and until == CAUGHT_UP):
-        return until
+    if until is None:
+        return None
+    if isinstance(until, str):
+        try:
+            until = read_position(until, clock, (CAUGHT_UP,), sign=1, takes_token=False)
+        except InvalidPosition as error:
+            raise InvalidOption(f"until= takes {CAUGHT_UP!r}, a time or None: {error}") from None
+        if until == CAUGHT_UP:
+            return CAUGHT_UP
     if not isinstance(until, datetime) and not callable(getattr(until, "timestamp", None)):
-        raise InvalidOption(f"until= takes {CAUGHT_UP!r}, a datetime, an arrow or None, not {until!r}")
-    return _time_us(until)
+        raise InvalidOption(f"until= takes {CAUGHT_UP!r}, a time (text, datetime or arrow) or None, not {until!r}")
+    return _time_us(until, grain_us)
 
 
-def _time_us(position: Any) -> int:
+def _time_us(position: Any, grain_us: int) -> int:
     if isinstance(position, datetime):
         moment = position if position.tzinfo is not None else position.replace(tzinfo=UTC)
-        return floor_second(microseconds(moment.timestamp()))
+        return _bounded(microseconds(moment.timestamp()), grain_us)
     timestamp = getattr(position, "timestamp", None)
     if not callable(timestamp):
         raise InvalidPosition(f"a {type(position).__name__} is no position: {_KNOWN}")
-    return floor_second(microseconds(float(timestamp())))
+    return _bounded(microseconds(float(timestamp())), grain_us)
+
+
+def _bounded(time_us: int, grain_us: int) -> int:
+    """The time as the source would tell it, within what tokens can hold: a zone may put year 1 before itself."""
+    bounded_us = max(FIRST_US, min(time_us, LAST_US - 1))
+    return bounded_us - bounded_us % grain_us
 
 
 def _check_stream(token: Token, stream: str) -> None:
@@ -57,22 +107,23 @@ def _check_stream(token: Token, stream: str) -> None:
     where = "$.stream_arn" if token.closed_are_read and not token.clock else "$.stream"
     if token.stream.partition("/stream/")[0] == table and label:
         raise InvalidToken(
-            f"it is of {token.stream}, but the table's stream is now {stream}: the stream was disabled and enabled again",
+            f"it is of {shown(token.stream)}, but the table's stream is now {stream}: the stream was disabled and enabled "
+            "again",
             where=where,
             hint="the old stream stays readable for 24 hours under its own ARN; then start the new one at 'trim_horizon'",
         )
     arn, at, _ = stream.partition("@")
     if at and token.stream.partition("@")[0] == arn:
         raise InvalidToken(
-            f"it is of {token.stream}, but the stream is now {stream}: it was deleted and made again",
+            f"it is of {shown(token.stream)}, but the stream is now {stream}: it was deleted and made again",
             where=where,
             hint="what the old one held is gone; start the new one at 'trim_horizon'",
         )
     raise InvalidToken(
-        f"it is of another stream, {token.stream}; this one is {stream}",
+        f"it is of another stream, {shown(token.stream)}; this one is {stream}",
         where=where,
         hint="name that stream, or another token",
     )
 
 
-_KNOWN = "'trim_horizon', 'latest', a token (dict), a datetime or an arrow"
+_KNOWN = "'trim_horizon', 'latest', a token (dict or its JSON), a time (text, datetime or arrow)"

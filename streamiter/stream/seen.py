@@ -1,15 +1,15 @@
-"""What was seen: duplicates found out by what the source knows records by, among the newest ones returned.
+"""Seen: finds duplicates among the newest records returned, by the identity that the source gives.
 
-It looks at records in the order in which they come out, so that the same ones are dropped however they were fetched. It is
-not in the token: after a resume a duplicate of what was returned before comes out once more.
+It looks at records in the order in which they come out, so that it drops the same ones however they were fetched. It is not in
+the token: after a resume, a duplicate of an earlier record comes out once more.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
 from streamiter.record import Record
+from streamiter.source.base import Source
 
 MOST = 100_000  # so many are remembered, about 16 MB of event ids
 
@@ -17,13 +17,13 @@ MOST = 100_000  # so many are remembered, about 16 MB of event ids
 class Seen:
     """The identities of the newest records returned."""
 
-    def __init__(self, source: Any, most: int = MOST) -> None:
+    def __init__(self, source: Source, most: int = MOST) -> None:
         self._identify = source.identify
         self._most = most
         self._known: OrderedDict[object, None] = OrderedDict()
 
     def is_repeat(self, record: Record) -> bool:
-        """Whether a record with the same identity was returned of late; one without an identity never was."""
+        """Whether a record with the same identity was returned lately; a record without an identity is never a repeat."""
         return self._identify(record) in self._known
 
     def add(self, record: Record) -> None:

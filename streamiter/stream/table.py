@@ -13,7 +13,9 @@ import msgspec
 
 from streamiter.errors import MissingExtra
 from streamiter.images import image_text
+from streamiter.log.record import LogRecord
 from streamiter.record import ChangeRecord, Record
+from streamiter.shard import is_text
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
 if TYPE_CHECKING:
@@ -37,7 +39,26 @@ def records_to_table(records: Sequence[Record], stream: str, record_type: type[R
     arn, _, _ = stream.partition("@")  # a name may also tell when the stream was made
     told = columns(records, arn, record_type)
     schema = pa.schema([(name, types[kind]) for name, kind, _ in told])
-    return pa.table([pa.array(values, types[kind]) for _, kind, values in told], schema=schema)
+    arrays = [_array(values, kind, types[kind], pa) for _, kind, values in told]
+    return pa.table(arrays, schema=schema)
+
+
+def _array(values: list[Any], kind: str, arrow_type: Any, pa: Any) -> Any:
+    try:
+        return pa.array(values, arrow_type)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        # The service may send anything where nobody's order depends on it: what is of another type counts as not told.
+        return pa.array([_of_type(value, kind) for value in values], arrow_type)
+
+
+def _of_type(value: Any, kind: str) -> Any:
+    if kind == "text":
+        if isinstance(value, bytes):
+            return image_text(msgspec.Raw(value))
+        return value if isinstance(value, str) and is_text(value) else None
+    if kind == "bytes":
+        return value if isinstance(value, bytes) else None
+    return value if type(value) is int and -(1 << 63) <= value < 1 << 63 else None
 
 
 def columns(records: Sequence[Record], stream: str, record_type: type[Record]) -> list[tuple[str, str, list[Any]]]:
@@ -59,6 +80,8 @@ def _columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
         return _changes(ChangeRecord)
     if issubclass(record_type, KinesisRecord):
         return [*_COMMON, *_PAYLOAD]
+    if issubclass(record_type, LogRecord):
+        return [*_COMMON, *_LOG]
     return [*_COMMON, *((name, kind, _of(record_type, name)) for name, kind in record_type.columns.items())]
 
 
@@ -93,6 +116,12 @@ _PAYLOAD: tuple[tuple[str, str, Values | None], ...] = (
     ("payload", "bytes", _of(KinesisRecord, "raw_payload")),
     ("sub_sequence_number", "int", _of(KinesisRecord, "sub_sequence_number")),
     ("explicit_hash_key", "text", _of(KinesisRecord, "explicit_hash_key")),
+)
+
+_LOG: tuple[tuple[str, str, Values | None], ...] = (
+    ("key", "bytes", _of(LogRecord, "key")),
+    ("payload", "bytes", _of(LogRecord, "raw_payload")),
+    ("headers", "text", _of(LogRecord, "headers_text")),
 )
 
 # What DynamoDB did not write stands in such a stream as it is.

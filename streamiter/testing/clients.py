@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from streamiter.testing.service import REGION
+from streamiter.testing.truth.service import REGION
 
 _making = threading.Lock()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 from streamiter.clock import SECOND_US, SystemClock, microseconds
@@ -33,6 +34,11 @@ class ManualClock:
         """Moves the clock instead of waiting."""
         self._move(max(0, microseconds(seconds)))
         self.slept += max(0.0, seconds)
+
+    async def pause(self, seconds: float) -> None:
+        """Moves the clock, and lets the other tasks of the event loop go on."""
+        self.sleep(seconds)
+        await asyncio.sleep(0)
 
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0) -> None:
         """Turns the clock forward."""
@@ -77,6 +83,10 @@ class RunningClock(ManualClock):
 
     def sleep(self, seconds: float) -> None:
         self._system.sleep(seconds / self._speed)
+        self.slept += max(0.0, seconds)
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / self._speed)
         self.slept += max(0.0, seconds)
 
     @property

@@ -10,16 +10,16 @@ from typing import Any, cast
 
 import msgspec
 
-from streamiter.testing import protocol
 from streamiter.testing.clock import ManualClock
-from streamiter.testing.faults import Fault, Faults, Kind
-from streamiter.testing.knobs import Knobs
+from streamiter.testing.http import protocol
+from streamiter.testing.http.orders import Order
+from streamiter.testing.http.refusal import Refusal, invalid, unknown_operation
 from streamiter.testing.names import unknown
-from streamiter.testing.orders import Order
-from streamiter.testing.refusal import Refusal, invalid, unknown_operation
-from streamiter.testing.service import Service
-from streamiter.testing.streams import SimulatedStream
-from streamiter.testing.weather import Chances, Weather
+from streamiter.testing.trouble.faults import Fault, Faults, Kind
+from streamiter.testing.trouble.knobs import Knobs
+from streamiter.testing.trouble.weather import Chances, Weather
+from streamiter.testing.truth.service import Service
+from streamiter.testing.truth.streams import SimulatedStream
 
 MOST_SECONDS = 10 * 366 * 86400
 

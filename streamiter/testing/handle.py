@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Unpack
 
-from streamiter.testing.listing import Bounds, Listing, Mood
-from streamiter.testing.pages import PageScript
-from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.trouble.listing import Bounds, Listing, Mood
+from streamiter.testing.trouble.pages import PageScript
+from streamiter.testing.truth.shards import SimulatedShard
 
 if TYPE_CHECKING:
-    from streamiter.testing.reception import Reception
+    from streamiter.testing.http.reception import Reception
 
 
 class ShardedTruth(Protocol):
@@ -44,7 +44,7 @@ class StreamHandle(ABC):
             self._stream.shard(shard).close(self._now_us)
 
     def remove(self, shard: str, *, listed: bool = False) -> None:
-        """The service forgets a shard; with `listed`, listings show it all the same."""
+        """The service forgets a shard. With `listed`, listings still show it."""
         with self._reception.lock:
             truth = self._stream.shard(shard)
             truth.is_gone, truth.is_listed = True, listed

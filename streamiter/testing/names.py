@@ -1,4 +1,4 @@
-"""Names: what is said where a test names something that there is not: what there is, and what was perhaps meant."""
+"""Names: the error for a name that does not exist lists the names that do, and suggests the closest one."""
 
 from __future__ import annotations
 

@@ -12,19 +12,19 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from streamiter.testing.calls import Calls
 from streamiter.testing.clients import make_client
 from streamiter.testing.clock import ManualClock
-from streamiter.testing.faults import Fault, Kind
+from streamiter.testing.http.calls import Calls
+from streamiter.testing.http.reception import Reception
+from streamiter.testing.http.server import HOST, Server
 from streamiter.testing.kinesis.handle import KinesisHandle
-from streamiter.testing.knobs import Knobs
-from streamiter.testing.reception import Reception
-from streamiter.testing.records import ViewType
-from streamiter.testing.server import HOST, Server
-from streamiter.testing.service import ACCOUNT, Service
-from streamiter.testing.simulated_table import nobodys_table
 from streamiter.testing.table import Table
-from streamiter.testing.weather import Chances, Weather
+from streamiter.testing.trouble.faults import Fault, Kind
+from streamiter.testing.trouble.knobs import Knobs
+from streamiter.testing.trouble.weather import Chances, Weather
+from streamiter.testing.truth.records import ViewType
+from streamiter.testing.truth.service import ACCOUNT, Service
+from streamiter.testing.truth.simulated_table import nobodys_table
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -8,14 +8,14 @@ from typing import Any
 
 from streamiter.clock import microseconds
 from streamiter.testing.handle import StreamHandle
-from streamiter.testing.images import Image
-from streamiter.testing.reception import Reception
-from streamiter.testing.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
-from streamiter.testing.shards import SimulatedShard
-from streamiter.testing.simulated_table import SimulatedTable
-from streamiter.testing.spelled import Spelled, spelled_image, spelled_number, spelled_time_us
-from streamiter.testing.streams import SimulatedStream
-from streamiter.testing.writing import append
+from streamiter.testing.http.reception import Reception
+from streamiter.testing.truth.images import Image
+from streamiter.testing.truth.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
+from streamiter.testing.truth.shards import SimulatedShard
+from streamiter.testing.truth.simulated_table import SimulatedTable
+from streamiter.testing.truth.spelled import Spelled, spelled_image, spelled_number, spelled_time_us
+from streamiter.testing.truth.streams import SimulatedStream
+from streamiter.testing.truth.writing import append
 
 
 class Table(StreamHandle):

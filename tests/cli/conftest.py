@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streamiter import DynamoDBStreams
-from streamiter.cli.commands import streamiter
+from streamiter.cli.catalogue import streamiter
 from streamiter.cli.setting import Setting
 from streamiter.testing import RunningClock, Simulator
 

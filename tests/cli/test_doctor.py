@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import arrow
 import pytest
 from click.testing import CliRunner, Result
 
-from streamiter import DynamoDBStreams
-from streamiter.cli.commands import streamiter
-from streamiter.cli.findings import Finding, finding_lines, verdict
-from streamiter.cli.policy import least_policy, table_arn_of
+from streamiter import DynamoDBStreams, Stream
+from streamiter.cli.catalogue import streamiter
+from streamiter.cli.checks.findings import Finding, finding_lines, verdict
+from streamiter.cli.checks.idle import DAY_SECONDS, idle_day
+from streamiter.cli.checks.policy import least_policy, table_arn_of
 from streamiter.cli.setting import Setting
 from streamiter.testing import Simulator
 from tests.cli.conftest import environment, run
@@ -50,11 +52,15 @@ def test_all_is_well(sim: Simulator, doctor: Doctor):
     done = doctor()
     assert done.exit_code == 0, done.output
     titles = [line[2:].split()[0] for line in done.stdout.splitlines() if line.startswith("✓")]
-    assert titles == ["credentials", "region", "stream", "view", "shards", "clock", "records"]
-    assert "3 listed, 2 open" in done.stdout and "the oldest seen is 10 m old, the service holds 1 d" in done.stdout
+    assert titles == ["credentials", "region", "stream", "view", "shards", "idle", "clock", "records"]
+    assert (
+        "3 listed, 2 open" in done.stdout
+        and "the oldest is 10 m old, and the service keeps records for 1 d" in done.stdout
+    )
     assert done.stdout.endswith("All is well.\n")
     assert "simulator" not in done.stdout.replace("127.0.0.1", ""), "no key is shown whole"
-    assert set(told(doctor("--json"))) == {"credentials", "region", "stream", "view type", "shards", "clock", "records"}
+    wanted = ["credentials", "region", "stream", "view type", "shards", "idle day", "clock", "records"]
+    assert list(told(doctor("--json"))) == wanted
 
 
 def test_a_stream_arn_is_not_looked_up(sim: Simulator, doctor: Doctor):
@@ -80,6 +86,56 @@ def test_credentials_that_are_refused_are_not_called_a_permission(sim: Simulator
     sim.fault(kind=kind, times=None)
     finding = [finding for finding in json.loads(doctor("--json").stdout) if finding["mark"] == "bad"]
     assert [found["title"] for found in finding] == ["credentials"] and words in finding[0]["remedy"]
+    done = call_tail(sim)
+    assert words in done.stderr and "IAM" not in done.stderr and done.stderr.endswith(" [AccessDenied]\n")
+
+
+def call_tail(sim: Simulator) -> Result:
+    words = ["tail", "users", "--endpoint-url", sim.endpoint_url]
+    return CliRunner().invoke(streamiter, words, obj=Setting(clock=sim.clock))
+
+
+OPERATIONS = ("DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords")
+
+
+@pytest.mark.parametrize("kind", ["access_denied", "unknown_key", "expired_token", "500", "html"])
+@pytest.mark.parametrize("operation", [None, *OPERATIONS])
+@pytest.mark.parametrize("is_disabled", [False, True], ids=["enabled", "disabled"])
+def test_each_thing_is_told_once_whatever_fails(sim: Simulator, doctor: Doctor, operation, kind, is_disabled):
+    if is_disabled:
+        sim.disable()
+    sim.fault(operation, kind=kind, times=None)
+    done = doctor("--json")
+    titles = [finding["title"] for finding in json.loads(done.stdout)]
+    assert len(titles) == len(set(titles)), titles
+    assert titles[0] == "credentials" and done.exit_code == 1
+
+
+def test_credentials_that_end_half_way_are_told_where_they_ended(sim: Simulator, doctor: Doctor):
+    sim.fault("GetRecords", kind="expired_token", times=None)
+    found = told(doctor("--json"))
+    assert found["credentials"]["mark"] == "good" and found["records"]["mark"] == "bad"
+    assert "ExpiredTokenException" in found["records"]["told"] and "log in again" in found["records"]["remedy"]
+
+
+def test_an_idle_day_is_priced_and_says_by_which_assumption(sim: Simulator, doctor: Doctor):
+    assert told(doctor("--json"))["idle day"]["told"] == (
+        "172,800 GetRecords calls a day for each reader (2 open shards x 86,400 s x 1 a second), about $0.03 at $0.02 for "
+        "100,000; the first 2,500,000 of a month are free, and so are 1,440 DescribeStream calls"
+    )
+    assert "about $1.73 at $1 for 100,000;" in told(doctor("--json", "--price", "1"))["idle day"]["told"]
+
+
+def test_a_reader_asks_on_an_idle_day_as_often_as_it_is_told(sim: Simulator):
+    with Stream(DynamoDBStreams(sim.stream_arn, client=sim.client()), clock=sim.clock) as stream:
+        list(stream.follow(until="caught_up"))
+        before, since = dict(stream.stats.calls), sim.clock.monotonic()
+        list(stream.follow(until=arrow.get(sim.clock.now() + 1800)))
+        asked = {kind: count - before[kind] for kind, count in stream.stats.calls.items()}
+        part = (sim.clock.monotonic() - since) / DAY_SECONDS
+    day = idle_day(2, 3, "dynamodb")
+    assert asked["fetch"] == pytest.approx(day.reads * part, rel=0.1)
+    assert asked["list_shards"] == pytest.approx(day.listings * part, rel=0.2)
 
 
 def test_no_credentials_and_no_region(sim: Simulator):
@@ -143,13 +199,13 @@ def test_a_token_is_looked_at_too(sim: Simulator, doctor: Doctor, tmp_path: Path
     sim.clock.advance(hours=2)
     assert (
         told(doctor("--json", "--token-file", file))["token"]["told"]
-        == "2 h behind; what comes next is held for 22 h more"
+        == "2 h behind; the service holds the rest for 22 h more"
     )
     sim.clock.advance(hours=20)
     assert told(doctor("--json", "--token-file", file))["token"]["mark"] == "note"
     sim.trim("S1")
     done = doctor("--json", "--token-file", file)
-    assert done.exit_code == 1 and "no longer held" in told(done)["token"]["told"]
+    assert done.exit_code == 1 and "no longer holds its place" in told(done)["token"]["told"]
 
 
 def test_a_service_that_does_not_answer(doctor: Doctor, sim: Simulator):
@@ -169,7 +225,7 @@ def test_what_was_found_is_told_before_what_takes_long(sim: Simulator, doctor: D
         return list_shards(*arguments)
 
     monkeypatch.setattr(DynamoDBStreams, "list_shards", slow)
-    monkeypatch.setattr("streamiter.cli.doctor.click.echo", lambda line="": printed.append(line))
+    monkeypatch.setattr("streamiter.cli.commands.doctor.click.echo", lambda line="": printed.append(line))
     assert doctor().exit_code == 0
     told = [line.split()[1] for line in printed[: printed.index("asked for the shards")] if line.startswith("✓")]
     assert told == ["credentials", "region", "stream", "view"]
@@ -188,7 +244,7 @@ def test_findings_are_wrapped_to_the_width():
     for width in (32, 40, 60, 80, 120):
         lines = ["".join(span.text for span in line) for line in finding_lines(finding, width)]
         assert max(map(len, lines)) <= width and len(lines) > 2
-    assert verdict([finding, Finding("skipped", "x", "")]) == "1 thing to mend. The rest could not be looked at."
+    assert verdict([finding, Finding("skipped", "x", "")]) == "1 problem to fix. The rest could not be checked."
     assert verdict([Finding("note", "x", "")]) == "It works; 1 thing to know."
 
 

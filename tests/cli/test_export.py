@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamiter import DynamoDBStreams, Stream
-from streamiter.cli import folder as folder_module
-from streamiter.cli.folder import LOCK, STATE, Folder
+from streamiter.cli.files import folder as folder_module
+from streamiter.cli.files.folder import LOCK, STATE, Folder
+from streamiter.installing import install_command
 from streamiter.testing import Simulator
 from tests.cli.conftest import Invoke, run, start, token_in
 from tests.stream.helpers import in_order, write
@@ -105,7 +106,7 @@ def test_a_full_disk_is_told_with_what_is_safe(sim: Simulator, invoke: Invoke, t
     monkeypatch.setattr(folder_module.os, "fsync", sync)
     done = export(invoke, tmp_path)
     assert done.exit_code == 1 and done.stderr == (
-        f"streamiter: {tmp_path} cannot be written: No space left on device; the parts in it are whole: once there is room, "
+        f"streamiter: {tmp_path} cannot be written: No space left on device; its parts are whole: make room, and "
         "run it again to go on\n"
     )
     assert not list(tmp_path.glob(".part-*")), "what did not fit takes no room either"
@@ -116,7 +117,7 @@ def test_a_full_disk_is_told_with_what_is_safe(sim: Simulator, invoke: Invoke, t
 
 def test_to_follow_and_to_end_is_a_mistake(users: Simulator, invoke: Invoke, tmp_path: Path):
     done = export(invoke, tmp_path, "--follow", "--until", "caught_up")
-    assert done.exit_code == 2 and "leave one of them away" in done.output
+    assert done.exit_code == 2 and "do not go together" in done.output
     assert not parts_of(tmp_path)
 
 
@@ -208,7 +209,7 @@ def crash_at(step: int, folder: Path, batches: list[Any], tokens: list[str], mon
             patched.setattr(os, name, counted(getattr(os, name)))
         patched.setattr(folder_module, "sync_folder", lambda _: None)
         # A kill leaves what was written beside where it is.
-        patched.setattr("streamiter.cli.tokenfile.Path.unlink", lambda *_, **__: None) if step < 10**9 else None
+        patched.setattr("streamiter.tokenfile.Path.unlink", lambda *_, **__: None) if step < 10**9 else None
         target = None
         try:
             target = Folder(folder, "arn", "jsonl", "jsonl")
@@ -265,7 +266,7 @@ def test_ctrl_c_while_it_follows_loses_nothing(served: Simulator, tmp_path: Path
 
 def test_following_a_part_is_closed_after_its_time(users: Simulator, tmp_path: Path):
     """By the hand-turned clock: the stream is closed once the part stands there."""
-    from streamiter.cli.export import Export
+    from streamiter.cli.commands.export import Export
     from streamiter.cli.setting import Setting
     from tests.cli.conftest import in_context
 
@@ -280,7 +281,7 @@ def test_following_a_part_is_closed_after_its_time(users: Simulator, tmp_path: P
             "part_seconds": 60.0,
             "skip_gaps": False,
         }
-        from streamiter.cli.formats import to_json_lines
+        from streamiter.cli.records.formats import to_json_lines
 
         following = Export(source, target, to_json_lines, **options)
         began = clock.monotonic()
@@ -328,7 +329,7 @@ def test_another_stream_another_format_and_strange_folders_are_refused(
     (tmp_path / "out" / STATE).write_text("{")
     assert "is damaged" in export(invoke, tmp_path / "out").stderr
     (tmp_path / "out" / STATE).unlink()
-    assert "it is no export that can go on" in export(invoke, tmp_path / "out").stderr
+    assert "so no export can continue there" in export(invoke, tmp_path / "out").stderr
     (tmp_path / "file").write_text("")
     assert export(invoke, tmp_path / "file").exit_code == 2
     assert export(invoke, tmp_path / "file" / "below").exit_code == 1
@@ -336,7 +337,7 @@ def test_another_stream_another_format_and_strange_folders_are_refused(
 
 def test_two_at_once_are_refused(users: Simulator, invoke: Invoke, tmp_path: Path):
     first = Folder(tmp_path, users.stream_arn, "jsonl", "jsonl")
-    assert "another export writes to" in export(invoke, tmp_path).stderr
+    assert "another export is writing to" in export(invoke, tmp_path).stderr
     first.close()
     assert export(invoke, tmp_path).exit_code == 0
 
@@ -362,5 +363,5 @@ def test_parts_that_were_taken_away_are_not_written_again(users: Simulator, invo
 def test_without_pyarrow_it_says_how_to_get_it(users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     done = invoke("export", "users", "--to", tmp_path / "out")
-    assert done.exit_code == 1 and "pip install 'streamiter[arrow]'" in done.stderr
+    assert done.exit_code == 1 and install_command("arrow") in done.stderr
     assert not (tmp_path / "out").exists()

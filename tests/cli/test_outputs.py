@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def shell(sim: Simulator, folder: Path, words: str, redirection: str) -> subproc
     line = f"{shlex.join(command_line())} {words} {redirection}"
     env = environment(AWS_ENDPOINT_URL=sim.endpoint_url)
     return subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, env=env, cwd=folder, timeout=60, check=False
+        ["bash", "-c", line], capture_output=True, text=True, env=env, cwd=folder, timeout=250, check=False
     )
 
 
@@ -82,7 +83,7 @@ def test_an_export_needs_no_output(users: Simulator, tmp_path: Path):
 
 
 def test_no_file_of_ours_gets_the_number_of_a_closed_output(users: Simulator, tmp_path: Path):
-    code = "import os, sys; from streamiter.cli.outputs import open_closed_outputs; open_closed_outputs(); "
+    code = "import os, sys; from streamiter.cli.terminal.outputs import open_closed_outputs; open_closed_outputs(); "
     code += "file = open('x', 'w'); sys.exit(file.fileno())"
     line = f"{shlex.join(command_line()[:1])} -c {shlex.quote(code)}"
     for closed in (">&-", "2>&-", ">&- 2>&-"):
@@ -97,7 +98,7 @@ def test_no_file_of_ours_gets_the_number_of_a_closed_output(users: Simulator, tm
 def test_the_demo_as_a_module_ends_so_too(users: Simulator, tmp_path: Path, redirection, code, says):
     line = f"{command_line()[0]} -m streamiter.demo --fast {redirection}"
     done = subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, env=environment(), cwd=tmp_path, timeout=60, check=False
+        ["bash", "-c", line], capture_output=True, text=True, env=environment(), cwd=tmp_path, timeout=250, check=False
     )
     assert (done.returncode, done.stderr) == (code, says)
 
@@ -118,3 +119,18 @@ def test_a_device_is_never_replaced_by_a_file(users: Simulator, tmp_path: Path, 
     done = shell(users, tmp_path, words.format(pipe), "")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "no file" in done.stderr
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("command", [("--help",), ("completion", "bash")])
+def test_a_socket_that_is_reset_is_a_reader_who_has_left(command):
+    script = (
+        "import sys\n"
+        "from streamiter.cli.main import main\n"
+        "class Reset(type(sys.stdout)):\n"
+        "    def write(self, text): raise ConnectionResetError(104, 'Connection reset by peer')\n"
+        "sys.stdout = Reset(sys.stdout.detach())\n"
+        f"sys.argv[1:] = {command!r}\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment(), timeout=250)
+    assert (done.returncode, done.stderr) == (141, b"")

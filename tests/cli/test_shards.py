@@ -14,14 +14,27 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFont
 
 from streamiter import Lineage, Shard
-from streamiter.cli.chart import BAR, LEFT, RIGHT, WIDTH, draw_chart, lay_out, rows_of
-from streamiter.cli.png import to_png
-from streamiter.cli.shapes import Box, Picture, Stroke, Words, shortened, width_of
-from streamiter.cli.standing import Standing, short_names, standings
-from streamiter.cli.survey import BIN_US, Counts, Found, Survey
-from streamiter.cli.svg import to_svg
-from streamiter.cli.tree import branches, tree_rows
-from streamiter.token import Token, load_token
+from streamiter.cli.checks.standing import Standing, short_names, standings
+from streamiter.cli.checks.survey import BIN_US, Counts, Found, Survey
+from streamiter.cli.pictures.chart import (
+    BAR,
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    TALLEST,
+    TOP,
+    WIDTH,
+    Rows,
+    draw_chart,
+    lay_out,
+    rows_of,
+)
+from streamiter.cli.pictures.png import to_png
+from streamiter.cli.pictures.shapes import Box, Picture, Stroke, Words, shortened, width_of
+from streamiter.cli.pictures.svg import to_svg
+from streamiter.cli.pictures.tree import branches, tree_rows
+from streamiter.cli.terminal.palette import COLOURS, DARK, GROUND, INK, QUIET, TOKEN
+from streamiter.token import Token, TokenLane, load_token
 
 HOUR_US = 3600 * 1_000_000
 T = 1_750_000_000_000_000
@@ -65,6 +78,12 @@ def test_standings_of_tokens_of_ours_and_of_bloops():
         "S0": "read",
         "S1": "unread",
     }
+    below = Token(1, "arn", lanes=(TokenLane("S0", place=("5", 0)),), closed_are_read=True)
+    rolled = Lineage([Shard("S0", (), True), Shard("S1", ("S0",), True), Shard("S2", ("S1",))])
+    kinds = {shard_id: standing.kind for shard_id, standing in standings(below, rolled).items()}
+    assert kinds == {"S0": "here", "S1": "unread", "S2": "unread"}, (
+        "what is below a lane of Bloop's is still to be read"
+    )
 
 
 @st.composite
@@ -260,7 +279,7 @@ def test_a_stream_that_was_just_made_ends_now_and_has_times(ago_us: int, since_u
 
 def test_hundreds_of_shards_take_no_gigabytes(monkeypatch):
     from streamiter import InvalidOption
-    from streamiter.cli import png
+    from streamiter.cli.pictures import png
 
     small = Picture(100, 50, "small", (Box(0, 0, 100, 50, "#ff0000"),))
     sizes = []
@@ -277,7 +296,57 @@ def test_a_thousand_shards_are_laid_out_in_no_time():
     lineage = Lineage.parse("; ".join(f"S{number:04d} => S{number + 1000:04d}" for number in range(1000)))
     survey = surveyed(lineage)
     picture = draw_chart(survey, {shard_id: shard_id for shard_id in lineage}, None)
-    assert sum(isinstance(shape, Box) and shape.height == BAR for shape in picture.shapes) == 2000
+    low = Rows(1000).bar
+    assert sum(isinstance(shape, Box) and shape.height == low for shape in picture.shapes) == 2000
+
+
+@pytest.mark.parametrize("count", [1, 5, 38, 59, 61, 610, 1300])
+def test_pictures_of_hundreds_of_shards_are_no_taller_than_a_few_screens(count: int):
+    lineage = Lineage.parse(" ~ ".join(f"S{number:04d}" for number in range(count)))
+    picture = draw_chart(surveyed(lineage), {shard_id: shard_id for shard_id in lineage}, {})
+    assert picture.height <= TALLEST + TOP + BOTTOM
+    rows = Rows(count)
+    boxes = [shape for shape in picture.shapes if isinstance(shape, Box) and shape.height == rows.bar]
+    tops = sorted({box.top for box in boxes})
+    assert len(tops) == count, "each shard has a row of its own"
+    assert all(above + rows.bar < below for above, below in zip(tops, tops[1:], strict=False))
+    words = [shape.text for shape in picture.shapes if isinstance(shape, Words)]
+    assert ("S0000" in words) is rows.have_names
+    assert any("no room for names" in text for text in words) is not rows.have_names
+
+
+def test_each_colour_has_a_dark_one_that_can_be_told_from_the_dark_ground():
+    def light_of(colour: str) -> float:
+        return sum(int(colour[at : at + 2], 16) * weight for at, weight in ((1, 0.3), (3, 0.59), (5, 0.11)))
+
+    ground = light_of(DARK[GROUND])
+    for pale, strong in COLOURS:
+        assert ground + 20 < light_of(DARK[pale]) < light_of(DARK[strong]) - 60
+    for colour in (INK, QUIET, TOKEN):
+        assert light_of(DARK[colour]) > ground + 100
+
+
+def test_a_picture_in_svg_is_dark_on_a_dark_screen():
+    survey = surveyed(Lineage.parse("S0 => {S1, S2}"))
+    text = to_svg(draw_chart(survey, {shard_id: shard_id for shard_id in survey.lineage}, None))
+    (style,) = re.findall(r"<style>@media \(prefers-color-scheme: dark\) \{(.*)\}</style>", text)
+    ruled = dict(re.findall(r"\.([fl][0-9a-f]{6})\{(?:fill|stroke):(#[0-9a-f]{6})\}", style))
+    for element in ElementTree.fromstring(text).iter():
+        for name, letter in (("fill", "f"), ("stroke", "l")):
+            colour = element.attrib.get(name)
+            if colour not in (None, "none"):
+                assert element.attrib["class"] == letter + colour[1:] and ruled[element.attrib["class"]] != colour
+
+
+def test_bold_letters_do_not_touch_each_other_in_a_png():
+    """Where two letters that are all stems stand side by side there is ground between them."""
+    text = "lllll"
+    picture = Picture(120, 40, text, (Words(10, 30, text, 17, "#000000", is_bold=True),))
+    with Image.open(io.BytesIO(to_png(picture))) as image:
+        middle = 2 * 25
+        row = [image.convert("L").getpixel((left, middle)) for left in range(image.width)]
+    stems = sum(before > 128 >= after for before, after in zip(row, row[1:], strict=False))
+    assert stems == len(text)
 
 
 def test_text_is_escaped_in_svg():

@@ -12,6 +12,8 @@ import pytest
 from PIL import Image
 
 from streamiter import DynamoDBStreams, Stream
+from streamiter.cli.commands.shards import broken
+from streamiter.installing import install_command
 from streamiter.testing import Simulator
 from tests.cli.conftest import Invoke, run, token_in
 from tests.stream.helpers import write
@@ -106,6 +108,45 @@ def test_empty_pages_and_throttles_do_not_deceive_it(users: Simulator, invoke: I
     assert [shard["first_record_us"] for shard in told] == [shard["first_record_us"] for shard in wanted]
 
 
+@pytest.mark.parametrize("kind,name", [("500", "TransientError"), ("access_denied", "AccessDenied")])
+def test_a_shard_that_fails_does_not_hide_the_others(users: Simulator, invoke: Invoke, tmp_path: Path, kind, name):
+    file, svg = tmp_path / "users.token", tmp_path / "a.svg"
+    save_token(users, file, 20)
+    users.fault("GetRecords", "S2", kind=kind, times=None)
+    done = invoke("shards", "users", "--token-file", file, "--svg", svg)
+    lines = [squeezed(line) for line in done.stdout.splitlines()]
+    assert done.exit_code == 1 and done.stderr == ""
+    assert "S2 open ? ? ?" in lines and "├╴S3 open 1 h 20 m 1 h 20 m here, 40 m behind" in lines
+    assert lines[-1].startswith("? S2 could not be read: dynamodb:GetRecords: ") and lines[-1].endswith(f"[{name}]")
+    assert "; 1 shard could not be read, so records are not counted" in svg.read_text("utf-8")
+    told = {shard["shard_id"]: shard["error"] for shard in json.loads(invoke("shards", "users", "--json").stdout)}
+    assert told.pop("S2").endswith(f"[{name}]") and set(told.values()) == {None}
+
+
+def test_shards_that_fail_alike_are_told_together(users: Simulator, invoke: Invoke):
+    users.fault("GetShardIterator", kind="access_denied", times=None)
+    done = invoke("shards", "users")
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 1 and len(lines) == 4 + 5 + 2
+    assert lines[-1].startswith("? S1, S2, S3 and 2 more could not be read: dynamodb:GetShardIterator: AccessDenied")
+
+
+def test_a_service_that_fails_for_each_shard_is_not_waited_for_at_each(sim: Simulator, invoke: Invoke):
+    sim.shape(" ~ ".join(f"S{number}" for number in range(200)))
+    sim.fault("GetRecords", kind="500", times=None)
+    assert invoke("shards", "users").exit_code == 1
+    assert sim.calls.by_operation["GetRecords"] < 200 + 6 * 50, "most are tried once"
+
+
+def test_an_arn_is_broken_between_its_parts_and_whole_in_a_pipe(users: Simulator, invoke: Invoke):
+    assert invoke("shards", "users").stdout.splitlines()[0] == users.stream_arn
+    for room in (40, 60, 80, 200):
+        lines = broken(users.stream_arn, room)
+        assert "".join(line.strip() for line in lines) == users.stream_arn
+        assert max(map(len, lines)) <= room and (len(lines) > 1) is (len(users.stream_arn) > room)
+        assert all(line[2] in "/:" for line in lines[1:])
+
+
 def test_json_is_for_programs(users: Simulator, invoke: Invoke, tmp_path: Path):
     file = tmp_path / "users.token"
     save_token(users, file, 32)
@@ -142,7 +183,7 @@ def test_a_picture_that_does_not_fit_on_the_disk_is_named(
     users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch
 ):
     full = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr("streamiter.cli.tokenfile.os.fsync", lambda _: (_ for _ in ()).throw(full))
+    monkeypatch.setattr("streamiter.tokenfile.os.fsync", lambda _: (_ for _ in ()).throw(full))
     done = invoke("shards", "users", "--svg", tmp_path / "a.svg")
     assert (done.exit_code, done.stderr) == (1, f"streamiter: {tmp_path / 'a.svg'}: No space left on device\n")
     assert not list(tmp_path.iterdir())
@@ -176,7 +217,7 @@ def test_as_a_process_with_the_services_own_ids(served: Simulator):
 def test_without_pillow_it_says_how_to_get_it(users: Simulator, invoke: Invoke, tmp_path: Path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "PIL", None)
     done = invoke("shards", "users", "--png", tmp_path / "a.png")
-    assert done.exit_code == 1 and "pip install 'streamiter[png]'" in done.stderr
+    assert done.exit_code == 1 and install_command("png") in done.stderr
     assert not (tmp_path / "a.png").exists()
 
 
@@ -184,5 +225,5 @@ def test_without_pillow_nothing_is_read(users: Simulator, invoke: Invoke, tmp_pa
     monkeypatch.setitem(sys.modules, "PIL", None)
     before = len(users.calls)
     done = invoke("shards", "users", "--png", tmp_path / "a.png")
-    assert done.exit_code == 1 and "pip install 'streamiter[png]'" in done.stderr
+    assert done.exit_code == 1 and install_command("png") in done.stderr
     assert len(users.calls) == before

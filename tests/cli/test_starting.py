@@ -27,7 +27,7 @@ main()
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=250, check=False
     )
 
 
@@ -44,7 +44,15 @@ def test_what_needs_no_stream_loads_none(words):
 
 @pytest.mark.parametrize(
     "module",
-    ["click", "streamiter.cli.commands", "streamiter.cli.ending", "streamiter.cli.tail", "boto3", "rich", "arrow"],
+    [
+        "click",
+        "streamiter.cli.catalogue",
+        "streamiter.cli.terminal.ending",
+        "streamiter.cli.commands.tail",
+        "boto3",
+        "rich",
+        "arrow",
+    ],
 )
 def test_ctrl_c_is_quiet_whatever_is_being_loaded(module):
     done = python(INTERRUPTS_ITSELF.format(module=module, words=["tail", "users", "--help"]))

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from streamiter import DynamoDBStreams, Stream
-from streamiter.cli.tokenfile import TokenFile
+from streamiter.cli.files.tokenfile import TokenFile
 from streamiter.testing import Simulator
 from tests.cli.conftest import Invoke, token_in
 
@@ -106,7 +106,7 @@ def test_keys_only_and_new_images_only(invoke: Invoke):
             sim.put("S0", key="a", event="MODIFY", old={"id": "a", "n": 1}, new={"id": "a", "n": 2})
             from click.testing import CliRunner
 
-            from streamiter.cli.commands import streamiter
+            from streamiter.cli.catalogue import streamiter
             from streamiter.cli.setting import Setting
 
             setting = Setting(
@@ -132,12 +132,12 @@ def test_a_record_that_nobody_can_decode_is_told_of_and_passed(sim: Simulator, i
 
 def test_a_stream_of_bytes_has_lines_too(invoke: Invoke):
     """What a source gives that is not a table's: partition keys, payloads."""
-    from streamiter.cli.lines import record_line
-    from streamiter.cli.paint import Painter
-    from streamiter.cli.values import to_json
-    from streamiter.cli.where import parse_where
+    from streamiter.cli.records.lines import record_line
+    from streamiter.cli.records.values import to_json
+    from streamiter.cli.terminal.paint import Painter
     from streamiter.record import Record
     from streamiter.shard import Rank
+    from streamiter.where import parse_where
 
     class Bytes(Record):
         partition_key: str = "p1"
@@ -248,21 +248,22 @@ def test_a_place_that_cannot_be_kept_is_not_to_be_begun_anew_elsewhere(
         for kind in (errno.ENOSPC, errno.EACCES):
             with monkeypatch.context() as patched:
                 error = OSError(kind, os.strerror(kind))
-                patched.setattr(
-                    "streamiter.cli.tokenfile.os.fsync", lambda _, error=error: (_ for _ in ()).throw(error)
-                )
+                patched.setattr("streamiter.tokenfile.os.fsync", lambda _, error=error: (_ for _ in ()).throw(error))
                 done = invoke(*ALL, "--token-file", file)
-            assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
+            assert done.exit_code == 1 and len(done.stderr.splitlines()) == (1 if moment == "first" else 2)
             remedies[moment, kind] = done.stderr.partition(f"{os.strerror(kind)}; ")[2].strip()
         invoke(*ALL, "--token-file", file, "-n", "1")
     assert remedies == {
-        ("first", errno.ENOSPC): "make room, and run it again",
-        ("first", errno.EACCES): "name another file",
-        ("later", errno.ENOSPC): "make room, and run it again: it goes on from the place that is kept there",
+        ("first", errno.ENOSPC): "make room, and run it again [TokenFileError]",
+        ("first", errno.EACCES): "name another file [TokenFileError]",
+        (
+            "later",
+            errno.ENOSPC,
+        ): "make room, and run it again: it goes on from the place that is kept there [TokenFileError]",
         (
             "later",
             errno.EACCES,
-        ): "see that it can be, or name a copy of it: it goes on from the place that is kept there",
+        ): "see that it can be, or name a copy of it: it goes on from the place that is kept there [TokenFileError]",
     }
 
 
@@ -310,8 +311,8 @@ def test_what_would_go_on_says_why_it_ends(
     done = invoke(*words, "--from", "trim_horizon")
     assert done.exit_code == 0, done.output
     assert done.stderr == (
-        "streamiter: the stream was disabled, and what it held is read to the end; enabling it again makes a new one, "
-        "with the table's name: streamiter doctor tells how it stands\n"
+        "streamiter: the stream was disabled, and all that it held is read; if the table has a new stream by "
+        "now, its name means that one: streamiter doctor shows it\n"
     )
     assert invoke(*ALL).stderr == "", "it was to end"
 
@@ -325,10 +326,11 @@ def test_gaps_end_it_with_a_remedy_or_are_skipped(users: Simulator, invoke: Invo
     done = invoke(*ALL, "--json", "--token-file", file)
     assert (done.exit_code, keys_of(done.stdout)) == (1, []), "what is lost may come before what is held"
     assert "may be lost" in done.stderr and "--skip-gaps accepts that" in done.stderr
-    assert "stream." not in done.stderr and len(done.stderr.splitlines()) == 1
+    assert "stream." not in done.stderr and len(done.stderr.splitlines()) == 2
+    assert "--from counts for a first run only" in done.stderr.splitlines()[0]
     done = invoke(*ALL, "--json", "--token-file", file, "--skip-gaps")
     assert (done.exit_code, keys_of(done.stdout)) == (0, ["ann", "fay"])
-    (accepted,) = done.stderr.splitlines()
+    _, accepted = done.stderr.splitlines()
     assert accepted.startswith("streamiter: gap accepted: records of shard S2 after record ")
     assert accepted.endswith(" may be lost: the service has trimmed what comes next"), "nothing is left to do"
 
@@ -337,5 +339,5 @@ def test_a_begin_that_is_yet_to_come_is_told(users: Simulator, invoke: Invoke):
     done = invoke("tail", "users", "--from", "in 5 s", "--until", "in 8 s")
     assert done.exit_code == 0 and done.stdout == ""
     assert re.fullmatch(
-        r"streamiter: --from is yet to come: nothing before [-0-9]{10} [:0-9]{8} UTC is told\n", done.stderr
+        r"streamiter: --from is in the future: nothing comes before [-0-9]{10} [:0-9]{8} UTC\n", done.stderr
     )

@@ -61,7 +61,7 @@ def test_show_tells_starts_and_bloops_tokens(users: Simulator, invoke: Invoke, t
     latest = token_after(users, 0, "latest")
     assert "from 2025-06-15 15:06:45 UTC" in invoke("token", "show", save(tmp_path / "latest", latest)).stdout
     shown = invoke("token", "show", save(tmp_path / "bloop", bloops(users))).stdout
-    assert "read by Bloop" in shown and "S2     after record" in shown
+    assert "from Bloop" in shown and "S2     after record" in shown
 
 
 def test_one_record_is_told_as_one(users: Simulator, invoke: Invoke, tmp_path: Path):
@@ -81,10 +81,13 @@ def test_check_without_a_stream_looks_at_the_token_alone(users: Simulator, invok
     done = invoke("token", "check", save(tmp_path / "token", token_after(users, 8)))
     assert done.exit_code == 0 and done.stdout == f"ours, whole, 4 shards, of {users.stream_arn}\n"
     token = token_after(users, 8)
-    token["lanes"][1]["place"] = ["seven", 0]
+    token["lanes"][1][3] = "seven"
     done = invoke("token", "check", save(tmp_path / "token", token))
-    assert done.exit_code == 1 and "(at $.lanes[1].place[0])" in done.stderr
-    assert invoke("token", "check", tmp_path / "none").stderr == f"streamiter: there is no file {tmp_path / 'none'}\n"
+    assert done.exit_code == 1 and "(at $.lanes[1][3][0])" in done.stderr
+    assert (
+        invoke("token", "check", tmp_path / "none").stderr
+        == f"streamiter: the file {tmp_path / 'none'} does not exist\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_check_without_a_stream_looks_at_the_token_alone(users: Simulator, invok
     [
         ('{"streamiter": 1}', "cannot be used: `stream` is missing (at $); take a copy"),
         ('{"streamiter": 1, "stream": "x", "lanes": [{}]}', "cannot be used: `shard` is missing (at $.lanes[0]); take"),
-        ('{"streamiter": 2}', "newer streamiter (version 2, this one reads up to 1) (at $.streamiter); upgrade"),
+        ('{"streamiter": 3}', "newer streamiter (version 3, this one reads up to 2) (at $.streamiter); upgrade"),
         ('{"streamiter": 1, "stream": "x", "start": 1e99}', "cannot be used: a whole number or nothing belongs there"),
         ('{"streamiter": 1, "stream": "x", "start": 9999999999999999999}', "a time counts microseconds since 1970"),
         ('{"streamiter": 1, "stre', "holds no JSON"),
@@ -125,14 +128,14 @@ def test_check_with_a_stream_tries_it(users: Simulator, invoke: Invoke, tmp_path
     file = save(tmp_path / "token", token_after(users, 4))
     users.clock.advance(hours=1)
     done = invoke("token", "check", file, "--url", "users")
-    assert done.exit_code == 0 and "1 h behind; what comes next is held for 22 h 59 m more" in done.stdout
+    assert done.exit_code == 0 and "1 h behind; the service holds the rest for 22 h 59 m more" in done.stdout
     users.trim("S2")
     done = invoke("token", "check", file, "--url", "users")
-    assert done.exit_code == 1 and "no longer held in S2" in done.stdout and "--skip-gaps" in done.stdout
+    assert done.exit_code == 1 and "no longer holds its place in S2" in done.stdout and "--skip-gaps" in done.stdout
     other = save(tmp_path / "other", token_after(users, 0) | {"stream": "arn:other"})
     done = invoke("token", "check", other, "--url", "users")
     assert done.exit_code == 1 and "it is of another stream" in done.stderr
-    assert done.stderr.endswith("; name that stream, or another token file\n")
+    assert done.stderr.endswith("; name that stream, or another token file [InvalidToken]\n")
 
 
 def test_a_bloop_token_converts_to_one_that_reads_the_same(users: Simulator, invoke: Invoke, tmp_path: Path):
@@ -140,7 +143,7 @@ def test_a_bloop_token_converts_to_one_that_reads_the_same(users: Simulator, inv
     assert invoke("token", "convert", file, "--to", ours).exit_code == 0
     printed = json.loads(invoke("token", "convert", file).stdout)
     converted = json.loads(ours.read_text())
-    assert converted == printed and converted["streamiter"] == 1
+    assert converted == printed and converted["streamiter"] == 2
 
     def read(token: Any) -> list[str]:
         with Stream(DynamoDBStreams(users.stream_arn, client=users.client()), token, clock=users.clock) as stream:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from streamiter import DynamoDBStreams, Stream
-from streamiter.cli.board import HISTORY_SECONDS, Board, View
-from streamiter.cli.screen import curve, draw, draw_line
+from streamiter.cli.live.board import HISTORY_SECONDS, Board, View
+from streamiter.cli.live.screen import curve, draw, draw_line
 from streamiter.testing import Simulator
 from tests.cli.conftest import Invoke, environment, run
 from tests.cli.terminal import on_terminal
@@ -98,6 +99,42 @@ def test_what_holds_records_back_is_named_with_how_long(sim: Simulator):
     assert view.stats.held_by == "S2" and 20 < view.held_seconds < 30
     assert "held by S2 for 2" in shown(view)
     assert "held by S2" in draw_line(view)
+
+
+def test_why_records_are_held_is_told(sim: Simulator, invoke: Invoke):
+    sim.shape("S1 ~ S2")
+    sim.put("S1")
+    sim.fault("GetRecords", "S2", kind="500", times=None)
+    done = invoke("top", "users", "--from", "trim_horizon", "-n", "4")
+    assert "held by S2 (its last " in done.stdout and "failed: dynamodb:GetRecords: InternalServerError" in done.stdout
+    assert re.search("shard S2: nothing but errors for [5-9] s; an error is raised after 60 s of them", done.stderr)
+    view = json.loads(invoke("top", "users", "--from", "trim_horizon", "-n", "4", "--json").stdout.splitlines()[-1])
+    assert view["held_why"].startswith("its last ")
+
+
+def test_a_listing_that_fails_is_told_while_the_stream_begins(sim: Simulator, invoke: Invoke):
+    sim.shape("S1")
+    sim.fault("DescribeStream", kind="500", times=8)
+    for words in (("top", "users", "-n", "1"), ("tail", "users", "--until", "in 1 min")):
+        done = invoke(*words)
+        assert done.exit_code == 0
+        assert re.match("streamiter: listing the shards: nothing but errors for [5-9] s; an error", done.stderr)
+        sim.fault("DescribeStream", kind="500", times=8)
+    sim.fault("DescribeStream", kind="500", times=None)
+    done = invoke("top", "users")
+    assert done.exit_code == 1
+    (*_, last) = done.stderr.splitlines()
+    assert (
+        "listing the shards gave nothing but errors for 60 s" in last
+        and "run it again to go on; look at the network" in last
+    )
+
+
+def test_on_a_terminal_the_listing_is_told_before_there_is_anything_else(served: Simulator):
+    served.shape("S1")
+    served.fault("DescribeStream", kind="500", times=None)
+    text, code = on_terminal(served, "top", "users", until="users: listing the shards", then=signal.SIGINT)
+    assert code == 130 and "users: listing the shards …" in text
 
 
 def test_the_screen_shows_it_all_and_fits(users: Simulator):

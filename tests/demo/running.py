@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -38,6 +39,34 @@ def started(folder: Path, *arguments: str, stdout: int = subprocess.PIPE, **more
             yield process
         finally:
             process.kill()
+
+
+class Narrow:
+    """An output that takes some writes ahead of its reader, and then makes the writer wait: it cannot be through before."""
+
+    def __init__(self) -> None:
+        self._ours, self.theirs = socket.socketpair()
+        self.theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # Linux makes it the least that it allows
+
+    def read_until(self, text: bytes) -> None:
+        """Reads as far as this text."""
+        self.theirs.close()  # the program has it by now
+        seen = b""
+        while text not in seen:
+            piece = self._ours.recv(1)
+            assert piece, seen.decode()
+            seen += piece
+
+    def drain(self) -> None:
+        """Reads what is left, to the end."""
+        while self._ours.recv(65536):
+            pass
+        self.close()
+
+    def close(self) -> None:
+        """Reads no more."""
+        self.theirs.close()
+        self._ours.close()
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -5,10 +5,11 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
-from tests.demo.running import ROOT, command, environment, processes_of, started
+from tests.demo.running import ROOT, Narrow, command, environment, processes_of, started
 
 CLOSING = r"✓ (\d+) records: nothing lost, nothing twice, same order as without the kill"
 
@@ -37,12 +38,30 @@ def rows(text):
     return dict(found)
 
 
-def test_it_ends_with_a_comparison_that_its_rows_bear_out(done):
-    closing = re.fullmatch(CLOSING, done.splitlines()[-1])
-    assert closing
+def verdict(text, pattern=CLOSING):
+    """How many records it says were read as they should be."""
+    (found,) = [match for line in text.splitlines() if (match := re.fullmatch(pattern, line))]
+    return int(found[1])
+
+
+def test_it_compares_what_was_read_and_its_rows_bear_it_out(done):
     row = rows(done)
     assert row["reader"] + row["resumed"] == row["unkilled"]
-    assert len(row["unkilled"]) == int(closing[1])
+    assert len(row["unkilled"]) == verdict(done)
+
+
+def test_it_ends_with_what_to_try_next(done):
+    *_, title, simulate, tail, first, spark, again = done.splitlines()
+    assert title == "What to try next"
+    assert simulate.split("  ")[1].endswith("streamiter simulate --orders")
+    assert tail.split("  ")[1].endswith("streamiter tail TABLE")
+    for line in (first, spark):
+        assert (ROOT / line.split()[0]).exists()
+    told = subprocess.run(
+        [*again.split("  ")[1].split(), "--help"], capture_output=True, text=True, cwd=ROOT, timeout=250
+    )
+    assert told.returncode == 0
+    assert "--seed" in told.stdout
 
 
 def test_the_kill_falls_in_the_middle(done):
@@ -75,7 +94,7 @@ def test_it_shows_lineage_hold_back_token_and_kill(done):
         "S4 was split into S6 and S7",
         "just written, and held back: ",
         " bytes of JSON",
-        "while it is dead: 11 more changes, and S3 was split into S8 and S9",
+        "while it is dead: 11 more changes; S3 was split into S8 and S9",
     ):
         assert told in done
 
@@ -91,7 +110,7 @@ def test_a_seed_gives_other_changes_and_an_output_without_our_signs_plainer_ones
     assert ended.returncode == 0
     plain = ended.stdout.decode("ascii")
     lines = plain.splitlines()
-    assert re.fullmatch(CLOSING.replace("✓", "ok"), lines[-1])
+    assert verdict(plain, CLOSING.replace("✓", "ok"))
     assert any(re.match(r"  \*  \|  ", line) for line in lines)
     assert "\\u" not in plain
     assert rows(plain)["unkilled"] != rows(done)["unkilled"]
@@ -132,14 +151,6 @@ def test_no_color_means_none_and_a_run_is_like_the_other(done, tmp_path):
 # -- ends before its time
 
 
-def read_until(process, text):
-    seen = b""
-    while text not in seen:
-        piece = os.read(process.stdout.fileno(), 1)
-        assert piece, seen.decode()
-        seen += piece
-
-
 @pytest.mark.parametrize(
     "place, number, code",
     [
@@ -151,9 +162,11 @@ def read_until(process, text):
     ],
 )
 def test_a_signal_ends_it_quietly_wherever_it_stands(place, number, code, tmp_path):
-    with started(tmp_path) as process:
-        read_until(process, place)
+    output = Narrow()
+    with started(tmp_path, stdout=output.theirs.fileno()) as process:
+        output.read_until(place)
         process.send_signal(number)
+        output.drain()
         _, complaint = process.communicate(timeout=250)
     assert complaint == b""
     assert process.returncode == code
@@ -163,55 +176,68 @@ def test_a_signal_ends_it_quietly_wherever_it_stands(place, number, code, tmp_pa
 
 @pytest.mark.parametrize("lines", [0, 30])
 def test_a_reader_who_has_seen_enough_ends_it_quietly(lines, tmp_path):
-    with started(tmp_path) as process:
+    output = Narrow()
+    with started(tmp_path, stdout=output.theirs.fileno()) as process:
         for _ in range(lines):
-            process.stdout.readline()
-        process.stdout.close()
-        complaint = process.stderr.read()
-        assert process.wait(250) == 128 + signal.SIGPIPE
-    assert complaint == b""
+            output.read_until(b"\n")
+        output.close()
+        complaint = process.stderr.read().decode()
+        assert process.wait(250) == 128 + signal.SIGPIPE, complaint
+    assert complaint == ""
     assert not list(tmp_path.iterdir())
     assert not processes_of(tmp_path)
 
 
-@pytest.mark.xdist_group("spark")
-def test_it_ends_with_the_changes_as_a_spark_dataframe(tmp_path):
+def test_so_does_one_who_leaves_what_a_socket_still_holds(tmp_path):
+    script = (
+        "import sys\n"
+        "from streamiter.demo.__main__ import main\n"
+        "class Reset(type(sys.stdout)):\n"
+        "    def write(self, text): raise ConnectionResetError(104, 'Connection reset by peer')\n"
+        "sys.stdout = Reset(sys.stdout.detach())\n"
+        "sys.exit(main(['--fast', '--without-spark']))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environment(tmp_path), capture_output=True, timeout=250
+    )
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def test_it_shows_the_changes_as_a_spark_dataframe(tmp_path):
     ended = subprocess.run(
         command("--fast", with_spark=True), cwd=ROOT, env=environment(tmp_path), capture_output=True, timeout=250
     )
     assert ended.returncode == 0, ended.stderr.decode()
     assert ended.stderr == b""
     before, title, after = ended.stdout.decode().partition("The same changes as a Spark DataFrame, counted\n")
-    count = int(re.fullmatch(CLOSING, before.splitlines()[-2])[1])
+    count = verdict(before)
     assert title
-    heading, *lines = after.splitlines()
+    table, *_ = after.partition("\n\n")
+    heading, *lines = table.splitlines()
     assert heading.split() == ["status", "changes", "orders", "total"]
     assert lines[0].split()[0] == "placed"
     assert sum(int(line.split()[1]) for line in lines) == count
     assert not list(tmp_path.iterdir()), "files are left behind"
 
 
-@pytest.mark.parametrize("missing", [("pyspark",), ("pyspark", "pyarrow")])
-def test_without_what_spark_needs_it_is_whole_and_says_how_to_get_it(missing, tmp_path):
-    absent = tmp_path / "absent"
-    absent.mkdir()
-    for name in missing:
-        (absent / f"{name}.py").write_text(f"raise ModuleNotFoundError(\"No module named '{name}'\")")
-    files = tmp_path / "files"
+@pytest.mark.parametrize("missing", ["pyspark", "pyarrow"])
+def test_without_what_spark_needs_it_is_whole_and_names_the_page(missing, tmp_path):
+    hidden, files = tmp_path / "hidden", tmp_path / "files"
+    hidden.mkdir()
     files.mkdir()
+    (hidden / "sitecustomize.py").write_text(f"import sys; sys.modules[{missing!r}] = None  # as if not installed")
     ended = subprocess.run(
         command("--fast", with_spark=True),
         cwd=ROOT,
-        env=environment(files) | {"PYTHONPATH": str(absent)},
+        env=environment(files) | {"PYTHONPATH": str(hidden)},
         capture_output=True,
         timeout=250,
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
-    assert re.fullmatch(CLOSING, ended.stdout.decode().splitlines()[-4])
-    assert ended.stdout.decode().splitlines()[-2:] == [
-        "The same changes as a Spark DataFrame, counted",
-        "  pyspark is not installed; to get it: pip install 'streamiter[spark]'",
-    ]
+    told = ended.stdout.decode()
+    assert verdict(told)
+    assert "Spark DataFrame, counted" not in told
+    assert "docs/spark.md" in told
 
 
 def test_help_names_the_options_and_hides_the_inner_one(tmp_path):

@@ -107,11 +107,11 @@ class Orders:
         assert [record.order_key for record in records] == sorted(record.order_key for record in records)
 
 
-def read(stream: Stream, until: str = "caught_up") -> list[Any]:
+def read(stream: Stream[Any], until: str = "caught_up") -> list[Any]:
     return [record for batch in stream.batches(100, until=until) for record in batch]
 
 
-def opened(orders: Orders, position: Any = "trim_horizon", **options: Any) -> Stream:
+def opened(orders: Orders, position: Any = "trim_horizon", **options: Any) -> Stream[Any]:
     return Stream(orders.service.source(orders.name), position, **options)
 
 
@@ -167,7 +167,7 @@ def test_packed_records_come_apart_and_are_resumed_within(kinesis: KinesisServic
 
 
 def test_an_unknown_stream_and_a_stream_made_again(kinesis: KinesisService):
-    with pytest.raises(InvalidStream, match="there is no stream nowhere here"):
+    with pytest.raises(InvalidStream, match="there is no stream nowhere in us-east-1 at"):
         Stream(kinesis.source("nowhere"))
     orders = Orders(kinesis, "again", shards=1)
     orders.put(2)

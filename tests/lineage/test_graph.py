@@ -43,6 +43,15 @@ def test_rows_only_add():
     assert lineage.add(Shard("S2", ("S0",))) and lineage["S2"].parents == ("S1", "S0")
 
 
+def test_hash_keys_that_are_told_later_are_kept_and_are_no_news_of_the_lineage():
+    lineage = Lineage([Shard("S1"), Shard("S2", ("S1",))])
+    assert not lineage.add(Shard("S1", hash_keys=("0", "9")))
+    assert lineage["S1"].hash_keys == ("0", "9")
+    assert lineage.add(Shard("S1", closed=True))
+    assert lineage["S1"] == Shard("S1", closed=True)
+    assert lineage["S1"].hash_keys == ("0", "9")
+
+
 def test_a_shard_is_never_its_own_ancestor():
     lineage = Lineage([Shard("S1", ("S1",)), Shard("S2", ("S4",)), Shard("S3", ("S2",)), Shard("S4", ("S3",))])
     assert lineage["S1"].parents == ()

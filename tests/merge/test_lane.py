@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from streamiter.clock import SECOND_US
 from streamiter.merge import Lane
+from streamiter.merge.lane import CUT
 from streamiter.position import After, AtTime, Horizon, Place, Position
+from streamiter.precision import Precision
 from streamiter.record import Record
 from streamiter.shard import FIRST, Rank
 
@@ -29,7 +31,7 @@ def numbered(*numbers: int) -> list[Record]:
 
 
 def lane(start: Position | None = None, **options) -> Lane:
-    return Lane("S1", RANK, start or Horizon(), lateness_us=SECOND_US, **options)
+    return Lane("S1", RANK, start or Horizon(), precision=Precision(SECOND_US), **options)
 
 
 def order_times(shard: Lane) -> list[float]:
@@ -341,3 +343,18 @@ def test_a_repr_holds_no_content():
     shard = lane()
     shard.push(seconds(1, 2), NOW, ended=True, size_bytes=300)
     assert repr(shard) == "<Lane S1 holding 2, ended>" and shard.waiting_bytes == 300
+
+
+@given(st.lists(st.tuples(st.integers(1, 3 * CUT), st.integers(0, 3 * CUT)), min_size=1, max_size=20))
+def test_a_lane_keeps_few_returned_records(turns: list[tuple[int, int]]):
+    shard, came, given_out = lane(), 0, 0
+    for pushed, taken in turns:
+        shard.push(numbered(*range(came + 1, came + pushed + 1)), NOW)
+        came += pushed
+        taken = min(taken, len(shard))
+        shard.advance(taken)
+        given_out += taken
+        assert shard.given == given_out and len(shard) == came - given_out
+        if taken:
+            assert shard.head < max(CUT, len(shard)), "they are not the greater part"
+        assert places(shard) == [(number, 0) for number in range(given_out + 1, came + 1)]

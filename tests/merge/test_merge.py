@@ -13,6 +13,7 @@ from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 from streamiter.merge import Lane, Merge
 from streamiter.position import Horizon, Place
+from streamiter.precision import Precision
 from streamiter.record import Record
 from streamiter.shard import Rank
 
@@ -34,7 +35,7 @@ class Lanes:
     def open(self, shard_id: str, rank: Rank | None = None, **options) -> None:
         self.numbers.setdefault(shard_id, 0)
         self.lanes[shard_id] = Lane(
-            shard_id, rank or Rank(shard_id, 0, shard_id), Horizon(), lateness_us=SECOND_US, **options
+            shard_id, rank or Rank(shard_id, 0, shard_id), Horizon(), precision=Precision(SECOND_US), **options
         )
         self.merge.open(self.lanes[shard_id])
         self.merge._check()

@@ -14,6 +14,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from streamiter import DynamoDBStreams, MissingExtra, RecordsExpired, Stats, Stream
+from streamiter.installing import install_command
 from streamiter.metrics import INSTRUMENTS, OpenTelemetry
 from streamiter.stream.tally import Tally
 from streamiter.testing import Simulator
@@ -140,7 +141,7 @@ def test_the_reader_never_touches_the_stream(sim: Simulator, collected: Collecte
     threads = set()
     original = Tally.stats
     monkeypatch.setattr(
-        Tally, "stats", lambda tally, driver: (threads.add(threading.get_ident()), original(tally, driver))[1]
+        Tally, "stats", lambda tally, *seen: (threads.add(threading.get_ident()), original(tally, *seen))[1]
     )
     done = threading.Event()
     failures: list[BaseException] = []
@@ -180,7 +181,7 @@ def test_names_and_units_are_as_opentelemetry_wants_them():
 
 def test_without_the_extra_it_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.metrics", None)
-    with pytest.raises(MissingExtra, match=re.escape("pip install 'streamiter[otel]'")):
+    with pytest.raises(MissingExtra, match=re.escape(install_command("otel"))):
         OpenTelemetry()
 
 

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from streamiter.errors import IteratorExpired, TransientError
 from tests.drawn import DrawnLag, tapes, worlds
 from tests.oracle import assert_same, expected
 from tests.worlds import SECOND, Drive, Out, Tape, World
@@ -38,10 +39,8 @@ class CoreMachine(RuleBasedStateMachine):
         flight = flights[which % len(flights)]
         assert flight.shard is not None
         self.drive.flights.remove(flight)
-        if expires and self.drive.iterators.pop(flight.shard, None) is not None:
-            self.drive.reading.expired(flight.shard, self.drive.now_us)
-        else:
-            self.drive.reading.failed(flight.shard, self.drive.now_us)
+        error = IteratorExpired("a fault") if expires else TransientError("a fault")
+        self.drive.reading.failed(flight.shard, error, self.drive.now_us)
 
     @rule(most=st.integers(1, 5))
     def take(self, most: int) -> None:
@@ -62,7 +61,7 @@ class CoreMachine(RuleBasedStateMachine):
         if hasattr(self, "drive"):
             out = self.before + self.drive.out
             assert_same(out, self.wanted[: len(out)])
-            assert self.drive.reading.merge.clock == len(out)
+            assert self.drive.reading.book.merge.clock == len(out)
             peeked = self.drive.reading.peek()
             if peeked is not None:
                 assert (peeked.shard_id, peeked.index) == self.wanted[len(out)][3:]  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.drawn import DrawnLag, tapes, worlds
 from tests.oracle import assert_lawful, expected
-from tests.worlds import DAY, HOUR, Drive, Tape, World
+from tests.worlds import DAY, HOUR, SECOND, Drive, Tape, World
 
 
 @given(
@@ -26,7 +26,8 @@ def test_what_was_trimmed_before_the_resume_is_a_gap_and_the_rest_comes_once(wor
     returned = {(o.shard, o.index) for o in first.out}
     left = {(e.shard, e.index) for e in wanted} - returned
     held = {(s, i) for s, i in left if s not in world.gone and i >= world.shards[s].trimmed}
-    out = rest.run(len(held))
+    # A gap may stand behind a shard that ended, and that holds its place for half a minute more.
+    out = rest.run(quiet_us=100 * SECOND)
     assert sorted((o.shard, o.index) for o in out) == sorted(held)
     assert_lawful(first.out + out, world.shards, once=False)
     told = {shard for shard, _ in rest.gaps}
@@ -36,7 +37,7 @@ def test_what_was_trimmed_before_the_resume_is_a_gap_and_the_rest_comes_once(wor
             assert shard in told, f"lost of {shard}, in silence"
     if not slept_us:
         assert told <= {s for s in world.shards if s in world.gone or world.shards[s].trimmed}
-    assert rest.reading.gaps == len(rest.gaps)
+    assert rest.reading.gaps_accepted == len(rest.gaps)
 
 
 def trim(world: World, tape: Tape) -> None:

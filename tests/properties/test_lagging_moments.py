@@ -6,7 +6,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from streamiter.lineage.agreement import UNTOLD_US, YOUNG_US
-from streamiter.stream.resume import token_at_start
+from streamiter.reading.resume import token_at_start
 from tests.drawn import DrawnLag, tapes, worlds
 from tests.oracle import assert_same, expected
 from tests.worlds import DAY, HOUR, NOW, SECOND, STREAM, Drive, Tape, World, WorldShard

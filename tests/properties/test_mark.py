@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from streamiter.reading.resume import token_at_start
 from streamiter.record import Record
 from streamiter.shard import Shard
-from streamiter.stream.reading import Reading
-from streamiter.stream.resume import token_at_start
 from tests.drawn import DrawnLag, live_tapes, live_world, tapes, worlds
+from tests.reading.hand import Hand
 from tests.worlds import NOW, SECOND, STREAM, Drive, Tape, World
 
 
@@ -61,10 +61,10 @@ def test_at_the_tip_all_that_was_there_is_out(live: Tape, tape: Tape, rounds: in
 def test_of_a_shard_that_is_written_to_all_the_time_too(ahead_us, lateness_us, behind, page_ticks):
     """It has no empty page. Four records a second are written to it, by a clock that may be ahead of the service's."""
     ahead_us += lateness_us
-    reading = Reading(token_at_start(STREAM), lateness_us=lateness_us)
-    reading.listed(reading.discovery.begin(0), [Shard("S1")], NOW, 0)
+    reading = Hand(token_at_start(STREAM), lateness_us=lateness_us)
+    reading.tell([Shard("S1")], NOW, 0)
     mark = reading.mark(0)
-    reading.listed(reading.discovery.begin(0), [Shard("S1")], NOW, 0)
+    reading.tell([Shard("S1")], NOW, 0)
     written_us = NOW - behind * SECOND  # all before it was returned
     service_us = NOW
     while not reading.is_past(mark):

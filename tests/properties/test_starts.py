@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from streamiter.clock import floor_second
 from streamiter.lineage import Lineage
-from streamiter.stream.resume import token_at_latest, token_at_start
+from streamiter.precision import Precision
+from streamiter.reading.resume import token_at_latest, token_at_start
 from streamiter.token import Token, load_token
 from tests.drawn import DrawnLag, live_tapes, live_world, tapes, worlds
 from tests.oracle import assert_lawful, assert_same, expected
@@ -35,7 +36,7 @@ def test_latest_is_a_place_in_time(live: Tape, tape: Tape, seconds: int, refuses
     above = {parent for leaf in leaves for parent in world.ancestors(leaf)}
     start_us = floor_second(now_us - SECOND)
     wanted = expected(world.shards, start_us=start_us, read=above)
-    out = read_on(world, token_at_latest(STREAM, rows, now_us, SECOND), tape, len(wanted), seconds * SECOND)
+    out = read_on(world, token_at_latest(STREAM, rows, now_us, Precision(SECOND)), tape, len(wanted), seconds * SECOND)
     assert_same(out, wanted)
     # What is written from now on is seen, whatever was closed just before.
     after = {(s.id, i) for s in world.shards.values() for i, t in enumerate(s.records) if (t.created_us or 0) > now_us}

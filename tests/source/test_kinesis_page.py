@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamiter import KinesisChange, KinesisRecord, KinesisStreams, Shard, ShardIterator, TransientError
+from streamiter.record import SpoiledRecord
 from streamiter.source.kinesis_page import Row, read_changes
 from streamiter.source.kinesis_place import KinesisPlace
 
@@ -121,10 +122,21 @@ def test_bytes_that_are_no_answer_are_a_fault_that_may_pass(body: bytes):
             FAST.fetch(ITERATOR, 1)
 
 
-def test_a_payload_that_is_no_base64_is_a_fault_that_may_pass():
+def test_a_payload_that_is_no_base64_is_a_fault_that_may_pass_and_spoiled_when_it_comes_again():
     WIRE.body = json.dumps({"Records": [{"SequenceNumber": "1", "Data": "!", "PartitionKey": "k"}]}).encode()
+    source = KinesisStreams(ARN, client=WIRE.client)
     with pytest.raises(TransientError, match="GetRecords"):
-        FAST.fetch(ITERATOR, 1)
+        source.fetch(ITERATOR, 1)
+    (record,) = source.fetch(ITERATOR, 1).records
+    assert isinstance(record, SpoiledRecord) and record.sequence_number == "1"
+
+
+@pytest.mark.parametrize("source", [FAST, SLOW], ids=["fast", "slow"])
+@pytest.mark.parametrize("body", [b"{}", b'{"NextShardIterator": "next"}', b'{"Records": null}'])
+def test_an_answer_without_records_lost_its_body_and_is_not_the_end_of_the_shard(body: bytes, source: KinesisStreams):
+    WIRE.body = body
+    with pytest.raises(TransientError, match="Records"):
+        source.fetch(ITERATOR, 1)
 
 
 def test_a_limit_is_at_most_ten_thousand():
@@ -133,7 +145,7 @@ def test_a_limit_is_at_most_ten_thousand():
     def note(params: dict[str, Any], **_: Any) -> None:
         asked.append(json.loads(params["body"]))
 
-    WIRE.body = b"{}"
+    WIRE.body = b'{"Records": []}'
     WIRE.client.meta.events.register("before-call.kinesis.GetRecords", note)
     FAST.fetch(ITERATOR, 50_000)
     FAST.fetch(ITERATOR, 7)
@@ -169,7 +181,16 @@ def test_a_record_is_told_by_attributes_and_by_names():
     assert dict(record) == {
         "partition_key": "ann",
         "payload": b"hello",
-        "meta": {"created_at": record.created_at, "sequence_number": "17", "sub_sequence_number": 0},
+        "meta": {
+            "created_at": record.created_at,
+            "shard_id": SHARD,
+            "sequence_number": "17",
+            "sub_sequence_number": 0,
+            "explicit_hash_key": None,
+            "order_key": None,
+            "clock": 0,
+            "late": False,
+        },
     }
     assert record.payload == record["payload"] == b"hello"
     assert record.created_at.datetime == datetime(2025, 6, 15, 15, 6, 40, 123000, UTC)

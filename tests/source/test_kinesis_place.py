@@ -6,7 +6,7 @@ import pytest
 
 from streamiter.position import After, AtNumber, AtTime, Horizon, Place
 from streamiter.source.kinesis_page import RawPage, Row
-from streamiter.source.kinesis_place import HOUR_US, MOST_EMPTIES, KinesisPlace
+from streamiter.source.kinesis_place import HOUR_US, MOST_EMPTIES, Doubt, KinesisPlace
 
 DAY_US = 24 * HOUR_US
 NOW = 1_750_000_000_000_000
@@ -46,8 +46,9 @@ def test_what_is_known_of_an_iterator_that_was_just_handed_out(position, wanted)
         (page(behind_ms=None), MOST_EMPTIES - 1, True),
         (page(behind_ms=5, ends=True), 0, True),
         # As far behind as the retention goes: nothing but empty pages follows.
-        (page(behind_ms=86_399_999), 0, False),
-        (page(behind_ms=86_400_000), 0, True),
+        (page(behind_ms=86_399_999), MOST_EMPTIES, False),
+        (page(behind_ms=86_400_000), MOST_EMPTIES - 2, False),
+        (page(behind_ms=86_400_000), MOST_EMPTIES - 1, True),
     ],
 )
 def test_when_the_record_that_is_waited_for_does_not_come(told: RawPage, empties: int, is_missed: bool):
@@ -91,7 +92,7 @@ def test_from_when_on_records_have_to_be_held(place: KinesisPlace, since_us: int
 
 
 def test_a_page_that_was_in_doubt_is_given_once():
-    doubted = (page(), NOW)
-    assert KinesisPlace("i", whole_us=1, last="17", doubted=doubted).following(*doubted) == KinesisPlace(
+    doubt = Doubt(page(), NOW, search=KinesisPlace("j", "17", empties=2))
+    assert KinesisPlace("i", whole_us=1, last="17", doubt=doubt).following(page(), NOW) == KinesisPlace(
         "next", whole_us=NOW, last="17", empties=1
     )

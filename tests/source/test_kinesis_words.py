@@ -51,7 +51,7 @@ def test_a_key_that_may_not_be_used_names_the_action_on_the_key():
     refused = told("KMSAccessDeniedException", "User is not authorized to decrypt records in stream 1:orders:17")
     assert isinstance(refused, AccessDenied)
     assert "kms:Decrypt" in str(refused)
-    assert "needs the IAM action kinesis:GetRecords" not in str(refused)
+    assert "the IAM action kinesis:GetRecords" not in str(refused)
     assert "kinesis:GetRecords" in str(told("AccessDeniedException", "not authorized"))
 
 

@@ -34,7 +34,7 @@ def test_missing_credentials_say_where_they_are_looked_for(bare: pytest.MonkeyPa
     with pytest.raises(CredentialsMissing) as caught:
         read(DynamoDBStreams(table, endpoint_url=NOWHERE, region="us-east-1"), ManualClock())
     told = str(caught.value)
-    assert "no AWS credentials were found" in told
+    assert "boto3 found no AWS credentials" in told
     for remedy in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "session=", "client="):
         assert remedy in told
 
@@ -67,8 +67,15 @@ def test_a_region_that_cannot_be_one_is_told(credentials: None):
 
 
 @pytest.mark.parametrize("operation", ["DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords"])
-@pytest.mark.parametrize("kind", ["access_denied", "unknown_key", "expired_token"])
-def test_a_refused_permission_names_the_iam_action_and_where(sim: Simulator, operation: str, kind: str):
+@pytest.mark.parametrize(
+    "kind,remedy",
+    [
+        ("access_denied", "allow the caller the IAM action dynamodb:{}"),
+        ("unknown_key", "the access key is not known: it was deleted or mistyped"),
+        ("expired_token", "the session has expired: log in again (aws sso login)"),
+    ],
+)
+def test_a_refusal_names_the_call_and_its_own_remedy(sim: Simulator, operation: str, kind: str, remedy: str):
     sim.shape("S1")
     write(sim, "S1")
     sim.fault(operation, kind=kind, times=None)
@@ -76,13 +83,16 @@ def test_a_refused_permission_names_the_iam_action_and_where(sim: Simulator, ope
         read(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, region="us-east-1"), sim.clock)
     told = str(caught.value)
     assert f"dynamodb:{operation}" in told
-    assert "the caller needs the IAM action" in told
+    assert remedy.format(operation) in told
+    assert ("IAM" in told) is (kind == "access_denied"), "no permission helps credentials that are refused"
     assert "users" in told
 
 
 def test_list_streams_is_named_where_only_a_streams_client_was_given(sim: Simulator):
     sim.fault("ListStreams", kind="access_denied", times=None)
-    with pytest.raises(AccessDenied, match=r"dynamodb:ListStreams.*needs the IAM action dynamodb:ListStreams"):
+    with pytest.raises(
+        AccessDenied, match=r"dynamodb:ListStreams.*allow the caller the IAM action dynamodb:ListStreams"
+    ):
         Stream(DynamoDBStreams("users", client=sim.client()))
 
 
@@ -119,8 +129,8 @@ def test_a_proxy_that_is_not_there_is_named_without_its_password(credentials: No
 @pytest.mark.parametrize(
     "body,shown",
     [
-        ("<!DOCTYPE html>\n<html>\n  <body>no such page</body>\n</html>", "HTTP 501, and no answer of the service's"),
-        ("upstream\n  is  away " * 40, "HTTP 501, and no answer of the service's: upstream is away upstream"),
+        ("<!DOCTYPE html>\n<html>\n  <body>no such page</body>\n</html>", "HTTP 501, not from the service itself"),
+        ("upstream\n  is  away " * 40, "HTTP 501, not from the service itself: upstream is away upstream"),
     ],
 )
 def test_a_page_of_another_server_is_told_in_a_line(body: str, shown: str):
@@ -156,7 +166,7 @@ def test_errors_hold_no_credentials(sim: Simulator, bare: pytest.MonkeyPatch):
 
 def test_a_stream_that_is_gone_says_how_to_find_the_new_one(sim: Simulator):
     gone = sim.stream_arn + "1"
-    with pytest.raises(InvalidStream, match=r"gone after 24 hours.*the table's name means its latest") as caught:
+    with pytest.raises(InvalidStream, match=r"after 24 hours.*name the table to read its latest") as caught:
         read(DynamoDBStreams(gone, client=sim.client()), sim.clock)
     assert gone in str(caught.value)
 

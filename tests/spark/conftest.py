@@ -15,15 +15,6 @@ from streamiter.spark import ensure_java, register
 from streamiter.testing import RunningClock, Simulator
 from tests.spark.queries import Queries
 
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that needs the session runs in one worker: a JVM each would take longer than the tests."""
-    for item in items:
-        if HERE in item.path.parents and "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -61,6 +52,7 @@ def session_of(master: str) -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.log.level": "OFF",
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
         "spark.network.timeout": "600s",  # Spark's own patience, on a machine that does much else
         "spark.python.authenticate.socketTimeout": "600s",
     }.items():

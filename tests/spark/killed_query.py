@@ -1,13 +1,16 @@
-"""A query that kills itself: `python -m tests.spark.killed_query URL ARN FOLDER before|after BATCH`.
+"""A query that kills itself: `python -m tests.spark.killed_query URL ARN FOLDER`.
 
-Each micro-batch is noted in FOLDER/notes, and merged into the Delta table FOLDER/delta. In the batch named, the process group
-dies by SIGKILL: before anything is written, or after the merge, when Spark has not committed the batch yet.
+Each micro-batch is noted in FOLDER/notes, and merged into the Delta table FOLDER/delta. Before the first batch is written, the
+checkpoint is copied to FOLDER/first, as a process that dies there would leave it. Once all that is there was read, it says so,
+and waits for a line. Then it reads on, and after the merge of the next batch, when Spark has not committed that batch yet, the
+process group dies by SIGKILL.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -26,25 +29,31 @@ def note(frame: DataFrame, batch_id: int, folder: Path) -> None:
     (folder / f"{batch_id}-{attempt}").write_text(json.dumps(keys))
 
 
-def main(url: str, arn: str, folder: Path, when: str, batch: int) -> None:
+def main(url: str, arn: str, folder: Path) -> None:
     os.environ.update(CREDENTIALS, PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     ensure_java()
     spark = session_of("local[2]")
     register(spark)
     merge = merge_delta(str(folder / "delta"))
+    dies = False
 
     def each(frame: DataFrame, batch_id: int) -> None:
         note(frame, batch_id, folder / "notes")
-        if (when, batch) == ("before", batch_id):
-            os.killpg(0, signal.SIGKILL)
+        if batch_id == 0:
+            shutil.copytree(folder / "checkpoint", folder / "first")
         merge(frame, batch_id)
-        if (when, batch) == ("after", batch_id):
+        if dies:
             os.killpg(0, signal.SIGKILL)
 
     reader = spark.readStream.format("dynamodb_streams").option("streamArn", arn).option("endpointUrl", url)
     writer = reader.load().writeStream.foreachBatch(each).option("checkpointLocation", str(folder / "checkpoint"))
-    assert end_of(writer.trigger(availableNow=True).start) is None
+    writer = writer.trigger(availableNow=True)
+    assert end_of(writer.start) is None
+    print("read", flush=True)
+    sys.stdin.readline()
+    dies = True
+    end_of(writer.start)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""A cluster on this machine: `python -m tests.spark.on_cluster URL ARN FOLDER` prints the order keys that it reads."""
+"""A cluster on this machine: `python -m tests.spark.on_cluster URL ARN FOLDER` tells its Java and the order keys it reads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def main(url: str, arn: str, folder: str) -> None:
     def stream_of(reader):
         return reader.format("dynamodb_streams").option("streamArn", arn).option("endpointUrl", url).load()
 
-    def tell(keys: list[str]) -> None:
-        print(json.dumps(keys), flush=True)
+    def tell(told: str | list[str]) -> None:
+        print(json.dumps(told), flush=True)
 
+    tell(spark._jvm.System.getProperty("java.version"))
     tell([row.order_key for row in stream_of(spark.read).orderBy("order_key").collect()])
     for run in range(2):
         keys: list[str] = []

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from streamiter.spark.ahead import Ahead
-from streamiter.spark.turns import in_turns
+from streamiter.spark.tasks.ahead import Ahead
+from streamiter.spark.tasks.turns import in_turns
 from tests.stream.helpers import soon
 
 
@@ -112,12 +112,20 @@ def test_chains_go_on_side_by_side_but_no_more_of_them_than_are_allowed():
         meet.wait()
         yield number
 
-    assert list(in_turns(map(chain, range(3)), 3)) == [0, 1, 2], "each waits until all of them are under way"
+    assert list(in_turns([*map(chain, range(3))], 3)) == [0, 1, 2], "each waits until all of them are under way"
     begun.clear()
     told = in_turns([iter(Told("first", "second")), chain(7)], 1)
     assert next(told) == "first"
     told.close()
     assert not begun
+
+
+def test_a_chain_by_itself_needs_no_thread():
+    before = threads()
+    told = in_turns([iter("abc")], 3)
+    assert next(told) == "a"
+    assert threads() == before
+    assert list(told) == ["b", "c"]
 
 
 def test_the_first_chain_that_fails_ends_all_of_them():

@@ -111,7 +111,7 @@ def test_a_value_that_does_not_fit_names_attribute_shard_and_number_and_not_itse
     "options, told",
     [
         ({"tabel": "users"}, "knows no option 'tabel'; did you mean table? It knows: table, streamArn, "),
-        ({"startingPosition": "yesterday"}, "startingPosition: takes TRIM_HORIZON, LATEST, a time"),
+        ({"startingPosition": "some day"}, "startingPosition: 'some day' is not a time"),
         ({"startingPosition": "LATEST"}, "LATEST is for streams"),
         ({"maxPartitions": "0"}, "maxPartitions: takes a whole number from 1 up"),
         ({"table": "users"}, "not both"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamiter.lineage import Lineage
 from streamiter.position import After, Horizon, Place
-from streamiter.spark.between import doubtful_between, is_backwards, named_by, ranges_between
+from streamiter.spark.planning.between import doubtful_between, is_backwards, named_by, ranges_between
 from streamiter.token import VERSION, Token, TokenLane
 from tests.worlds import STREAM
 
@@ -39,6 +39,13 @@ def test_a_shard_that_was_passed_meanwhile_is_read_to_its_end_though_nothing_lis
 def test_a_shard_below_one_that_turned_up_late_is_unread_at_the_end():
     start, end = token(lane("S1", "S0")), token(lane("S0", place=3))
     assert of(start, end, "S0 => S1") == {"S0": (Horizon(), Place.of("3"))}
+
+
+def test_a_shard_that_turned_up_late_above_another_is_read_though_it_is_done_at_the_end():
+    start, end = token(lane("S1", place=1)), token(lane("S0", ended=9), lane("S1", "S0", place=5))
+    assert of(start, end, "S0 => S1") == {"S0": (Horizon(), None), "S1": (After(Place.of("1")), Place.of("5"))}
+    before = token(lane("S0", ended=9), lane("S1", "S0", place=1))
+    assert of(before, end, "S0 => S1") == {"S1": (After(Place.of("1")), Place.of("5"))}
 
 
 def test_a_shard_that_was_unread_is_as_old_as_the_end_of_its_parent():

@@ -8,7 +8,7 @@ from pyspark.sql import types as T
 
 from streamiter import ChangeRecord
 from streamiter.errors import ValueMisfit
-from streamiter.spark.columns import Columns
+from streamiter.spark.columns.columns import Columns
 from streamiter.stream.table import records_to_table
 
 REMOVED = {"shard_id": "S0", "sequence_number": "7", "keys": '{"id":{"S":"a"}}', "old_image": '{"id":{"S":"a"}}'}

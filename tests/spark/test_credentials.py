@@ -10,12 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from streamiter import AccessDenied
-from streamiter.spark import worker
 from streamiter.spark.batch import BatchReader
-from streamiter.spark.columns import standard_schema
-from streamiter.spark.credentials import role_session
+from streamiter.spark.columns.columns import standard_schema
 from streamiter.spark.formats import make_source
+from streamiter.spark.machine.credentials import role_session
 from streamiter.spark.options import Options
+from streamiter.spark.tasks import worker
 from streamiter.testing import Simulator
 from tests.spark.conftest import CREDENTIALS
 

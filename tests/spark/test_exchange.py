@@ -6,8 +6,8 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from streamiter.clock import microseconds
+from streamiter.reading.resume import token_at_start
 from streamiter.spark.options import Options
-from streamiter.stream.resume import token_at_start
 from streamiter.testing import ManualClock
 from streamiter.token import Token
 from tests.drawn import long_ago, tapes, worlds

@@ -14,12 +14,13 @@ import pytest
 from pyspark.sql.types import StructType
 
 from streamiter import DynamoDBStreams, InvalidPosition, InvalidToken, KinesisRecord, RecordsExpired, Stream
-from streamiter.spark import worker
 from streamiter.spark.batch import BatchReader
-from streamiter.spark.columns import standard_schema
+from streamiter.spark.columns.columns import standard_schema
 from streamiter.spark.options import Options, parse_options
 from streamiter.spark.streaming import StreamReader
+from streamiter.spark.tasks import worker
 from streamiter.testing import RunningClock, Simulator
+from streamiter.token import load_token
 from tests.spark.conftest import CREDENTIALS
 from tests.spark.random_worlds import RandomWorld
 from tests.stream.helpers import soon
@@ -268,6 +269,19 @@ def test_a_token_of_another_stream_is_told(served):
     assert len(traceback.extract_tb(raised.value.__traceback__)) <= 3, "without the calls that it came through"
 
 
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_time_to_start_from_also_where_shards_cannot_be_opened_at_one(served, knows):
+    served.shape("S0 => S1 => S2; T0 => T1")
+    noon = int(served.clock.now()) - 3600
+    for seconds, shard in enumerate(("S0", "S0", "S1", "S1", "S2", "T0", "T0", "T1")):
+        served.put(shard, created=noon + seconds)
+    served.knobs.knows_at_timestamp = knows
+    time = datetime.fromtimestamp(noon + 3, UTC).isoformat()
+    reader = BatchReader(options_of(served, startingPosition=time), standard_schema())
+    keys = keys_of(reader, reader.partitions())
+    assert [int(key[:20]) // 1_000_000 - noon for key in sorted(keys)] == [3, 4, 5, 6, 7]
+
+
 def test_a_micro_batch_that_ends_before_the_time_asked_for_is_read_again(served):
     """Below a closed shard the planner reads an open one whole: only tasks find out what of it was asked for."""
     served.shape("S0 => S1")
@@ -299,7 +313,7 @@ def has_news(reader: StreamReader) -> bool:
 def places(sim: Simulator, offset) -> set[str]:
     """The shards of which an offset tells the last record."""
     names = {sim.shard_id(name): name for name in ("S0", "S1")}
-    return {names[lane["shard"]] for lane in offset.get("lanes", ()) if "place" in lane}
+    return {names[lane.shard] for lane in load_token(offset).lanes if lane.place is not None}
 
 
 @pytest.mark.parametrize("limit", [{}, {"maxRecordsPerTrigger": "15"}, {"maxBytesPerTrigger": "8k"}])

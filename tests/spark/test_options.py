@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from streamiter import InvalidOption
-from streamiter.spark.columns import standard_schema
+from streamiter.spark.columns.columns import standard_schema
 from streamiter.spark.options import parse_options
 from streamiter.spark.streaming import StreamReader
 
@@ -43,7 +43,7 @@ def test_naive_times_are_utc():
 
 
 def test_times_before_1970_are_times_too():
-    for time in ("1960-01-01", "0001-01-01T00:00:00+14:00"):
+    for time in ("1960-01-01", "0001-01-02T00:00:00+14:00"):
         options = parse(startingPosition=time, endingPosition=time)
         assert (options.starting_position, options.ending_position) == ("0", "0")
 

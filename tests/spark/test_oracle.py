@@ -28,9 +28,18 @@ def test_batches_micro_batches_and_restarts(reader, queries, sim, seed):
     assert sorted(row.order_key for row in queries.rows) == world.keys
 
 
-@pytest.mark.xdist_group("spark")
+def programs_without_java(folder: Path) -> str:
+    """A PATH with all that this machine has, but for a Java."""
+    folder.mkdir()
+    for place in ("/usr/bin", "/bin"):
+        for program in Path(place).iterdir():
+            if program.name != "java" and not (folder / program.name).is_symlink():
+                (folder / program.name).symlink_to(program)
+    return str(folder)
+
+
 @pytest.mark.timeout(900)  # five JVMs
-def test_on_a_cluster(sim, tmp_path):
+def test_on_a_cluster_that_has_the_extras_java_alone(sim, tmp_path):
     """The same with executors that are processes of their own: `local-cluster[2,1,1024]`."""
     world = RandomWorld(sim, 3)
     world.live(60)
@@ -39,16 +48,20 @@ def test_on_a_cluster(sim, tmp_path):
     environment = {
         **os.environ,
         **CREDENTIALS,
-        "PYSPARK_PYTHON": sys.executable,
+        "HOME": str(tmp_path),
+        "PATH": programs_without_java(tmp_path / "bin"),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(tmp_path / "work"),
     }
+    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "XDG_CACHE_HOME"):  # ensure_java() names the first two
+        environment.pop(name, None)
     command = [sys.executable, "-m", "tests.spark.on_cluster", sim.endpoint_url, sim.stream_arn, str(tmp_path)]
     with subprocess.Popen(
         command, cwd=Path(__file__).parents[2], env=environment, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as process:  # fmt: skip
         try:
+            java = json.loads(process.stdout.readline())
             batch = json.loads(process.stdout.readline())
             first = json.loads(process.stdout.readline())
             world.live()
@@ -57,6 +70,7 @@ def test_on_a_cluster(sim, tmp_path):
             assert process.wait(280) == 0
         finally:
             process.kill()
+    assert java == "21.0.8"
     assert batch == before
     assert sorted(first) == before
     assert sorted(first + second) == world.keys

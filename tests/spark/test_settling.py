@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import gc
-from streamiter.spark.settling import settle
+from streamiter.spark.tasks.settling import settle
 settle()
 first = gc.get_freeze_count()
 kept = [[] for _ in range(1000)]

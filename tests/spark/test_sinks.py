@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from streamiter import DynamoDBStreams, InvalidOption, Stream
 from streamiter.spark import as_variant, feed, latest_per_key, merge_delta
-from streamiter.spark.variant import plain_text
+from streamiter.spark.columns.variant import plain_text
 from streamiter.testing import ManualClock
 from tests.spark.queries import end_of
 from tests.stream.helpers import identities, in_order, write

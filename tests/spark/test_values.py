@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyspark.sql import types as T
 
 from streamiter import InvalidOption
-from streamiter.spark.values import Misfit, converter
+from streamiter.spark.columns.values import Misfit, converter
 
 numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**40), max_value=10**40).map(
     lambda number: +number.normalize()

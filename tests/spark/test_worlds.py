@@ -10,15 +10,15 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from streamiter.position import Place
+from streamiter.reading.resume import token_at_start
 from streamiter.record import Record, order_key
 from streamiter.shard import Rank
-from streamiter.spark.floors import Floors
 from streamiter.spark.options import Options
-from streamiter.spark.parts import Partition
-from streamiter.spark.planner import Planner, plan_between
-from streamiter.spark.shards import ShardReader
-from streamiter.spark.worker import tables
-from streamiter.stream.resume import token_at_start
+from streamiter.spark.planning.parts import Partition
+from streamiter.spark.planning.planner import Planner, plan_between
+from streamiter.spark.tasks.floors import Floors
+from streamiter.spark.tasks.shards import ShardReader
+from streamiter.spark.tasks.worker import tables
 from streamiter.testing import ManualClock
 from streamiter.token import Token, load_token
 from tests.drawn import live_tapes, live_world, long_ago, tapes, worlds
@@ -27,6 +27,8 @@ from tests.spark.world_source import WorldSource
 from tests.worlds import HOUR, NOW, SECOND, STREAM, Tape, World
 
 OPTIONS = Options("world", STREAM)
+
+slots_known = st.sampled_from([None, 1, 2])  # with fewer slots than shards, a task reads several side by side
 
 
 def wanted(world: World, start_us: int | None = None) -> list[str]:
@@ -52,11 +54,12 @@ def planner_of(source: WorldSource, token: Token, clock: ManualClock, options: O
     return Planner(source, token, options, clock, hands_over=not options.has_limit, lateness=options.lateness)
 
 
-@given(worlds(created=long_ago), tapes)
-def test_a_batch_is_what_the_oracle_says(world: World, tape: Tape):
+@given(worlds(created=long_ago), tapes, slots_known)
+def test_a_batch_is_what_the_oracle_says(world: World, tape: Tape, slots: int | None):
     clock = ManualClock()
     source = WorldSource(world, clock, tape)
-    planner = Planner(source, token_at_start(STREAM), OPTIONS, clock, hands_over=True, lateness=None)
+    options = Options("world", STREAM, slots=slots)
+    planner = Planner(source, token_at_start(STREAM), options, clock, hands_over=True, lateness=None)
     partitions = planner.plan(planner.read_until_caught_up())
     planner.close()
     closed = {s.id for s in world.shards.values() if s.is_closed(NOW)}
@@ -65,13 +68,14 @@ def test_a_batch_is_what_the_oracle_says(world: World, tape: Tape):
 
 
 # Where numbers run backwards, places count from where reading began, which is not the same here (law 4).
-@given(worlds(created=long_ago, numbers="rising"), tapes, st.integers(-14, 20))
-def test_a_batch_from_a_time_is_what_the_oracle_says(world: World, tape: Tape, ticks: int):
+@given(worlds(created=long_ago, numbers="rising"), tapes, st.integers(-14, 20), slots_known)
+def test_a_batch_from_a_time_is_what_the_oracle_says(world: World, tape: Tape, ticks: int, slots: int | None):
     start_us = NOW - 7 * HOUR + ticks * SECOND // 2
     start_us -= start_us % SECOND
     clock = ManualClock()
     source = WorldSource(world, clock, tape)
-    planner = Planner(source, token_at_start(STREAM, start_us), OPTIONS, clock, hands_over=True, lateness=None)
+    options = Options("world", STREAM, slots=slots)
+    planner = Planner(source, token_at_start(STREAM, start_us), options, clock, hands_over=True, lateness=None)
     partitions = planner.plan(planner.read_until_caught_up())
     planner.close()
     got = sorted(read(partitions, source, clock))
@@ -79,26 +83,37 @@ def test_a_batch_from_a_time_is_what_the_oracle_says(world: World, tape: Tape, t
 
 
 @settings(max_examples=60)
-@given(worlds(created=long_ago, numbers="distinct"), tapes, st.lists(st.integers(0, 5), min_size=1, max_size=8))
-def test_micro_batches_replay_and_add_up(world: World, tape: Tape, limits: list[int]):
+@given(
+    worlds(created=long_ago, numbers="distinct"),
+    tapes,
+    st.lists(st.integers(0, 5), min_size=1, max_size=8),
+    slots_known,
+)
+def test_micro_batches_replay_and_add_up(world: World, tape: Tape, limits: list[int], slots: int | None):
     """Each micro-batch, planned with a limit or without, reads the same rows again; all of them are the world."""
-    assert_add_up(world, tape, limits, None)
+    assert_add_up(world, tape, limits, None, slots)
 
 
-@given(worlds(created=long_ago, numbers="rising"), tapes, st.lists(st.integers(0, 5), max_size=6), st.integers(-14, 20))
-def test_micro_batches_from_a_time(world: World, tape: Tape, limits: list[int], ticks: int):
+@given(
+    worlds(created=long_ago, numbers="rising"),
+    tapes,
+    st.lists(st.integers(0, 5), max_size=6),
+    st.integers(-14, 20),
+    slots_known,
+)
+def test_micro_batches_from_a_time(world: World, tape: Tape, limits: list[int], ticks: int, slots: int | None):
     start_us = NOW - 7 * HOUR + ticks * SECOND // 2
-    assert_add_up(world, tape, limits, start_us - start_us % SECOND)
+    assert_add_up(world, tape, limits, start_us - start_us % SECOND, slots)
 
 
-def assert_add_up(world: World, tape: Tape, limits: list[int], start_us: int | None) -> None:
+def assert_add_up(world: World, tape: Tape, limits: list[int], start_us: int | None, slots: int | None) -> None:
     clock = ManualClock()
     source = WorldSource(world, clock, tape)
     token = token_at_start(STREAM, start_us)
     keys: list[str] = []
     note(f"{world!r} from {start_us}, {limits}")
     for life, limit in enumerate([*limits, 0]):
-        options = Options("world", STREAM, max_records=limit or None)
+        options = Options("world", STREAM, max_records=limit or None, slots=slots)
         planner = planner_of(source, token, clock, options)
         mark = planner.mark()
         while not planner.is_past(mark):

@@ -6,12 +6,12 @@ import threading
 
 from streamiter.position import Position
 from streamiter.record import Record
-from streamiter.source.base import Page, ShardIterator, ShardPage
+from streamiter.source.base import Page, ShardIterator, ShardPage, Source
 from streamiter.testing import ManualClock
 from tests.worlds import DAY, NOW, SECOND, STREAM, Lag, Pages, Tape, World
 
 
-class WorldSource:
+class WorldSource(Source):
     """Tells a world by the contract of sources. It notes whose records were asked for."""
 
     retention_us = DAY
@@ -57,9 +57,8 @@ class WorldSource:
         with self._lock:
             shard_id, at = iterator
             self.read.add(shard_id)
-            page = self._pages.fetch(shard_id, at, self.service_us)
-            following = None if page.ended else ShardIterator(shard_id, page.next)
-            return Page(page.records, following, page.service_us, page.caught_up, 100 * len(page.records))
+            page, _ = self._pages.fetch(shard_id, at, self.service_us)
+            return page._replace(children=(), rest_us=0)
 
     def close(self) -> None:
         pass

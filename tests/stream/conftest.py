@@ -1,9 +1,14 @@
-"""Fixtures of the Stream tests: a simulator, and streams on it that are closed at the end."""
+"""Fixtures of the Stream tests: a simulator, and streams on it that are closed at the end.
+
+Tests run indoors: no socket, and calls made one after the other. Those marked `outdoors`, and those that ask for `served`,
+are about what is left out there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +16,39 @@ from botocore.config import Config
 
 from streamiter import DynamoDBStreams, Stream
 from streamiter.testing import Simulator, Table
+from tests.indoors import IndoorSimulator, taking_turns
 from tests.stream.telling import Told
+
+HERE = Path(__file__).parent
 
 Open = Callable[..., Stream]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents and "served" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.outdoors)
+
+
+@pytest.fixture(autouse=True)
+def is_indoors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    """Whether this test is: then a socket is an error, and streams have no threads."""
+    if request.node.get_closest_marker("outdoors"):
+        yield False
+        return
+    monkeypatch.setattr("socket.socket.bind", refuse_socket)
+    monkeypatch.setattr("socket.socket.connect", refuse_socket)
+    with taking_turns():
+        yield True
+
+
+def refuse_socket(*_: object) -> None:
+    raise AssertionError("a socket: mark this test `outdoors`, or let it run indoors")
+
+
 @pytest.fixture
-def sim() -> Iterator[Simulator]:
-    with Simulator() as simulator:
+def sim(is_indoors: bool) -> Iterator[Simulator]:
+    with IndoorSimulator() if is_indoors else Simulator() as simulator:
         yield simulator
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
 from typing import Any
 
-from streamiter import ChangeRecord, RecordsExpired, Stream
+from streamiter import ChangeRecord, Record, RecordsExpired, Stream
 from streamiter.testing import ManualClock, Simulator, Table, WrittenRecord
 from tests.oracle import expected
 
@@ -52,7 +54,7 @@ def _shards(table: Table, written: Iterable[WrittenRecord]) -> dict[str, Shard]:
     return shards
 
 
-def identities(records: Iterable[ChangeRecord | WrittenRecord]) -> list[Identity]:
+def identities(records: Iterable[Record | WrittenRecord]) -> list[Identity]:
     """Which records these are, wherever they came from."""
     return [(record.shard_id, record.sequence_number) for record in records]
 
@@ -101,6 +103,11 @@ def take(
         assert clock.monotonic() < until, f"{len(records)} of {count} records came; waits for {stream.stats.held_by}"
         clock.advance(step)
     return records
+
+
+def take_all(stream: Stream, clock: ManualClock, count: int) -> list[ChangeRecord]:
+    """So many records, however long bad weather holds them up by the clock; then whatever comes beyond them."""
+    return [*take(stream, clock, count, within=7200, step=1), *drain(stream, clock, quiet=60)]
 
 
 def idle(stream: Stream, clock: ManualClock, seconds: float) -> None:
@@ -187,3 +194,22 @@ def calls_during(sim: Simulator, action: Callable[[], Any]) -> int:
     before = len(sim.calls)
     action()
     return len(sim.calls) - before
+
+
+def reachable(root: object, *, but: object) -> Iterator[Any]:
+    """Everything that an object holds on to, but for one thing: not classes, modules and functions."""
+    seen = {id(but)}
+    pending = [root]
+    while pending:
+        found = pending.pop()
+        if id(found) in seen or isinstance(found, type | ModuleType | FunctionType):
+            continue
+        seen.add(id(found))
+        yield found
+        pending += gc.get_referents(found)
+
+
+def entries(stream: Stream) -> int:
+    """How many entries all containers of a stream have, of any kind, wherever they hang; the source's aside."""
+    things = reachable(stream.__dict__, but=stream._source)
+    return sum(len(found) for found in things if isinstance(found, dict | list | set | tuple))

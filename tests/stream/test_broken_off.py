@@ -61,7 +61,7 @@ def by_heartbeat(stream: Stream, came: list[ChangeRecord]) -> None:
     by_next(stream, came)
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize("kind", [pytest.param(KeyboardInterrupt, marks=pytest.mark.outdoors), RuntimeError])
 @pytest.mark.parametrize("read", [by_next, by_follow, by_batches, by_heartbeat])
 def test_wherever_it_breaks_off_nothing_is_lost_and_reading_goes_on(
     sim: Simulator, open_stream: Open, read: Callable[[Stream, list[ChangeRecord]], None], kind: type[BaseException]

@@ -8,16 +8,17 @@ import threading
 import pytest
 
 from streamiter import (
+    CallFailed,
     GapAccepted,
     GapFound,
     KinesisStreams,
     LateRecord,
     Progress,
     RecordsExpired,
-    Retry,
     Stream,
 )
 from streamiter.testing import Simulator, pack
+from tests.indoors import IndoorSimulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import drain, drain_over_gaps, identities, take, until_raises, write
 from tests.stream.telling import Told, put_late, skewed
@@ -112,7 +113,7 @@ def test_each_late_record_is_told_once(sim: Simulator, open_stream: Open, told: 
 
 
 def test_packed_records_are_late_one_by_one(open_stream: Open, told: Told):
-    with Simulator(table=None) as sim:
+    with IndoorSimulator(table=None) as sim:
         orders = sim.create_stream("orders", "S1 ~ S2")
         orders.put("S1", b"1", key="a")
         source = KinesisStreams("orders", client=sim.client("kinesis"))
@@ -144,7 +145,7 @@ def test_each_retry_is_told_with_shard_kind_tries_and_pause(sim: Simulator, open
     sim.fault("DescribeStream", kind="500", times=1)
     stream = open_stream(on_event=told.append)
     drain(stream, sim.clock)
-    retries = told.of(Retry)
+    retries = told.of(CallFailed)
     assert [(retry.shard_id, retry.kind, retry.tries) for retry in retries] == [
         (None, "TransientError", 1),
         ("S1", "Throttled", 1),
@@ -236,4 +237,4 @@ def test_the_records_are_the_same_with_it_and_without(sim: Simulator, open_strea
     other, _ = drain_over_gaps(open_stream(on_event=told.append), sim.clock)
     assert identities(one) == identities(other)
     assert [record.order_key for record in one] == [record.order_key for record in other]
-    assert told.of(Retry)
+    assert told.of(CallFailed)

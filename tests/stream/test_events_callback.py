@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from streamiter import (
+    CallFailed,
     Event,
     InvalidOption,
     LateRecord,
     RecordsExpired,
-    Retry,
     Stream,
     StreamiterError,
 )
@@ -83,7 +83,7 @@ def test_ctrl_c_in_it_passes_through_and_loses_nothing(sim: Simulator, open_stre
     assert sorted(identities(records + more)) == sorted(identities(sim.history))
     assert interrupts + again == len(told)
     assert len(told.of(LateRecord)) == 40
-    assert len(told.of(Retry)) == stream.stats.retries == 2
+    assert len(told.of(CallFailed)) == stream.stats.retries == 2
     is_pressed = False  # leaving tells, too
 
 
@@ -163,13 +163,13 @@ def test_events_are_told_one_at_a_time_whatever_it_calls(sim: Simulator, open_st
     sim.fault("GetRecords", kind="throttle", times=6)
     stream: Stream = open_stream(on_event=on_event)
     assert_all_came(drain(stream, sim.clock, quiet=20), sim)
-    assert len(told.of(Retry)) == 6
+    assert len(told.of(CallFailed)) == 6
     assert max(depths) == 1
 
 
 def test_it_may_close_the_stream(sim: Simulator, open_stream: Open):
     busy_day(sim)
-    stream: Stream = open_stream(on_event=lambda event: isinstance(event, Retry) and stream.close())
+    stream: Stream = open_stream(on_event=lambda event: isinstance(event, CallFailed) and stream.close())
     records = list(stream.follow())
     again = open_stream(stream.token)
     assert identities(records + drain(again, sim.clock)) == identities(sim.history)

@@ -10,7 +10,7 @@ from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import assert_all_came, assert_came, calls_during, drain, in_order, take, until_raises, write
 
-PASSING = ["throttle", "limit", "500", "503", "cut", "reset", "bad_crc", "bad_json", "html"]
+PASSING = ["throttle", "limit", "500", "503", "cut", "reset", "bad_crc", "bad_json", "no_body", "html"]
 
 
 @pytest.fixture
@@ -23,6 +23,7 @@ def three(sim: Simulator) -> Simulator:
     return sim
 
 
+@pytest.mark.outdoors
 @pytest.mark.parametrize("kind", PASSING)
 @pytest.mark.parametrize("operation", ["GetRecords", "GetShardIterator"])
 def test_a_fault_on_one_shard_drops_nothing_of_the_others(three: Simulator, open_stream: Open, operation, kind):
@@ -32,6 +33,7 @@ def test_a_fault_on_one_shard_drops_nothing_of_the_others(three: Simulator, open
     assert stream.stats.retries == 3
 
 
+@pytest.mark.outdoors
 @pytest.mark.parametrize("kind", PASSING)
 def test_a_fault_of_the_listing_passes_too(three: Simulator, open_stream: Open, kind):
     three.fault("DescribeStream", kind=kind, times=4)
@@ -40,6 +42,7 @@ def test_a_fault_of_the_listing_passes_too(three: Simulator, open_stream: Open, 
     assert stream.stats.retries == 4
 
 
+@pytest.mark.outdoors
 def test_a_call_that_times_out_is_made_again(three: Simulator, open_stream: Open):
     client = three.client(config=Config(read_timeout=0.3))
     fault = three.fault("GetRecords", "S2", kind="hang", after=1)
@@ -86,6 +89,8 @@ def test_when_patience_runs_out_the_error_names_the_shard(three: Simulator, open
     assert "20 s" in str(error)
     assert "nothing is lost" in str(error)
     assert "calling next() again goes on trying" in str(error)
+    assert ("look for other readers of the stream" in str(error)) == (kind == "throttle")
+    assert ("look at the network to the service" in str(error)) == (kind != "throttle")
     assert isinstance(error, Throttled) == (kind == "throttle")
     three.heal()
     assert_came(came + drain(stream, three.clock), in_order(three))

@@ -11,12 +11,13 @@ import pytest
 from streamiter import KinesisChange, KinesisRecord, KinesisStreams, Stream
 from streamiter.stream.seen import Seen
 from streamiter.testing import KinesisHandle, Simulator, change_payload
+from tests.indoors import IndoorSimulator
 from tests.stream.helpers import drain, take
 
 
 @pytest.fixture
 def sim() -> Iterator[Simulator]:
-    with Simulator(table=None) as simulator:
+    with IndoorSimulator(table=None) as simulator:
         yield simulator
 
 
@@ -25,7 +26,7 @@ def changes(sim: Simulator) -> KinesisHandle:
     return sim.create_stream("changes", "S0 ~ S1")
 
 
-def opened(sim: Simulator, position: Any = "trim_horizon", *, duplicates: Any = "keep", **options: Any) -> Stream:
+def opened(sim: Simulator, position: Any = "trim_horizon", *, duplicates: Any = "keep", **options: Any) -> Stream[Any]:
     source = KinesisStreams("changes", client=sim.client("kinesis"), records="dynamodb", duplicates=duplicates)
     return Stream(source, position, clock=sim.clock, **options)
 

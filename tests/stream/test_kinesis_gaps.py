@@ -10,6 +10,8 @@ import pytest
 
 from streamiter import KinesisStreams, RecordsExpired, Stream
 from streamiter.testing import KinesisHandle, Simulator
+from streamiter.token import load_token
+from tests.indoors import IndoorSimulator
 from tests.stream.helpers import drain, drain_over_gaps, take, until_raises
 from tests.stream.kinesis import identities, told
 
@@ -19,7 +21,7 @@ STALE = pytest.mark.parametrize("stale", ["horizon", "refused", "empty"])
 
 @pytest.fixture
 def sim() -> Iterator[Simulator]:
-    with Simulator(table=None) as simulator:
+    with IndoorSimulator(table=None) as simulator:
         yield simulator
 
 
@@ -128,7 +130,7 @@ def test_an_unread_shard_is_a_gap_when_the_retention_is_over(sim: Simulator):
         take(stream, sim.clock, 4)
         token = stream.token
     sim.heal()
-    assert [lane["shard"] for lane in token["lanes"] if "opened" in lane] == [orders.shard_id("T0")]
+    assert [lane.shard for lane in load_token(token).lanes if lane.opened] == [orders.shard_id("T0")]
     assert token["retention"] == 48 * 3600 * 10**6
     sim.clock.advance(hours=47)
     with opened(sim, token) as stream:
@@ -231,7 +233,7 @@ def test_a_large_page_in_doubt_is_asked_about_when_the_shard_may_be_read_again(s
     sim.clock.advance(hours=23, minutes=59, seconds=57)
     with opened(sim, prefetch_bytes=2**30) as stream:
         orders.retention_hours = 30  # what is really held, ...
-        stream._driver._source._look = lambda: None  # ... and the description says a day still
+        stream._source._look = lambda: None  # ... and the description says a day still
         assert len(drain(stream, sim.clock, quiet=20)) == 30
         assert stream.stats.gaps == stream.stats.throttles == 0
     assert sim.calls.total("GetShardIterator", shard="S0") > 1
@@ -247,7 +249,7 @@ def test_what_is_held_longer_than_promised_is_read_without_a_word(sim: Simulator
         came = take(stream, sim.clock, 2)
         told_hours = 24
         orders.retention_hours = 30  # what is really held ...
-        truth, asked = stream._driver._source, []
+        truth, asked = stream._source, []
         truth._look = lambda: asked.append(1)  # ... and the description says a day still
         assert truth.retention_us == told_hours * 3600 * 10**6
         sim.clock.advance(minutes=4)
@@ -255,3 +257,44 @@ def test_what_is_held_longer_than_promised_is_read_without_a_word(sim: Simulator
         assert stream.stats.gaps == stream.stats.throttles == 0
         assert asked
     assert identities(came) == identities(told(orders.history))
+
+
+def held_longer(sim: Simulator, orders: KinesisHandle, stream: Stream, hours: float) -> None:
+    """The service holds records for so many hours, and its description says a day still."""
+    orders.retention_hours = hours
+    stream._source._look = lambda: None
+
+
+def test_whether_the_last_record_is_held_is_asked_as_often_as_the_rate_allows(sim: Simulator, orders: KinesisHandle):
+    """Six empty pages stand before each record: to look for one takes seven reads, and the shard takes five a second."""
+    sim.knobs.records_rate = 5
+    write(sim, orders, "S0", rounds=6, every=10)
+    orders.pages("S0", [0, 0, 0, 0, 0, 0, 1], repeat=True)
+    sim.clock.advance(hours=23, minutes=58)
+    with opened(sim, prefetch_bytes=1) as stream:
+        came = take(stream, sim.clock, 1)
+        held_longer(sim, orders, stream, 30)
+        sim.clock.advance(minutes=4)
+        came += drain(stream, sim.clock, quiet=20, step=0.2)
+        assert stream.stats.gaps == stream.stats.throttles == 0
+    assert identities(came) == identities(told(orders.history))
+
+
+def test_a_gap_behind_empty_pages_is_told_though_the_shard_is_read_slowly(sim: Simulator, orders: KinesisHandle):
+    """The page that comes lies behind what is gone; before that shows, empty pages come."""
+    sim.knobs.records_rate = 5
+    write(sim, orders, "S0", rounds=6, every=10)
+    orders.pages("S0", [0, 0, 0, 0, 0, 0, 1], repeat=True)
+    sim.clock.advance(hours=23, minutes=58)
+    with opened(sim, prefetch_bytes=1) as stream:
+        assert len(take(stream, sim.clock, 2)) == 2
+        held_longer(sim, orders, stream, 30)
+        sim.clock.advance(minutes=4)
+        for _ in range(10):  # until the page is there, and the record before it is looked for
+            assert next(stream) is None
+            sim.clock.advance(0.2)
+        held_longer(sim, orders, stream, 24)
+        rest, gaps = drain_over_gaps(stream, sim.clock)
+        assert stream.stats.throttles == 0
+    assert [gap.shard_id for gap in gaps] == [orders.shard_id("S0")]
+    assert rest == []

@@ -9,6 +9,7 @@ import pytest
 
 from streamiter import KinesisStreams, Stream
 from streamiter.testing import Simulator, change_payload
+from tests.indoors import IndoorSimulator
 from tests.stream.helpers import drain
 from tests.testing.readers import refused
 
@@ -17,7 +18,7 @@ AUTO = {"StreamModeDetails": {"StreamMode": "ON_DEMAND"}, "RecordDistributionStr
 
 @pytest.fixture
 def sim() -> Iterator[Simulator]:
-    with Simulator(table=None) as simulator:
+    with IndoorSimulator(table=None) as simulator:
         yield simulator
 
 
@@ -28,7 +29,7 @@ def client(sim: Simulator) -> Any:
     return client
 
 
-def opened(sim: Simulator, **options: Any) -> Stream:
+def opened(sim: Simulator, **options: Any) -> Stream[Any]:
     return Stream(KinesisStreams("orders", client=sim.client("kinesis"), **options), clock=sim.clock)
 
 

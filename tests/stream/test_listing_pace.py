@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from streamiter import Stream
 from streamiter.position import Position
 from streamiter.record import Record
 from streamiter.shard import Shard
-from streamiter.source.base import Page, ShardIterator, ShardPage
+from streamiter.source.base import Page, ShardIterator, ShardPage, Source
 from streamiter.testing import ManualClock
+
+pytestmark = pytest.mark.outdoors
 
 SHARDS = 40
 
 
-class OneAPage:
+class OneAPage(Source):
     """A service that lists a shard a page, and whose listings hang while the gate is shut. The first shard is written to."""
 
     name = "stream"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import logging
+import re
 from pathlib import Path
 
 import pytest
 
 import streamiter
 from streamiter import DynamoDBStreams, Stream, TransientError
+from streamiter.stream.lookup import look_up
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import drain, drain_over_gaps, take, write
@@ -34,8 +36,9 @@ def test_a_room_has_one_logger_of_its_name_and_pure_ones_have_none():
     assert {"source", "stream"} <= loggers().keys()
     assert not loggers().keys() & PURE
     for room, names in loggers().items():
-        # The command line sets levels, too: for all of them.
-        assert names - ({"streamiter"} if room == "cli" else set()) <= {f"streamiter.{room}"}
+        # The command line sets levels, too: for all of them. The sources ask whether anybody reads botocore's own log.
+        others = {"cli": {"streamiter"}, "source": {"botocore"}}.get(room, set())
+        assert names - others <= {f"streamiter.{room}"}
 
 
 def test_nothing_that_records_hold_is_ever_logged(sim: Simulator, open_stream: Open, caplog):
@@ -63,7 +66,7 @@ def test_nothing_that_records_hold_is_ever_logged(sim: Simulator, open_stream: O
 
 
 def test_a_row_of_failures_is_told_at_info_once_and_when_it_is_over(sim: Simulator, open_stream: Open, caplog):
-    caplog.set_level(logging.DEBUG, logger="streamiter.stream")
+    caplog.set_level(logging.DEBUG, logger="streamiter")
     sim.shape("S1")
     write(sim, "S1")
     sim.fault("GetRecords", "S1", kind="throttle", times=3)
@@ -94,6 +97,41 @@ def test_a_gap_accepted_by_an_option_is_a_warning_one_accepted_by_hand_is_not(
     assert by_hand == [("INFO", "gap found: re"), ("INFO", "gap accepted:")]
 
 
+def test_a_row_of_failures_is_a_warning_once_when_it_lasts(sim: Simulator, open_stream: Open, caplog):
+    sim.shape("S1 ~ S2 ~ S3")
+    sim.fault("GetRecords", kind="500", times=None)
+    stream = open_stream(patience=20)
+    with pytest.raises(TransientError):
+        drain(stream, sim.clock)
+    lines = [line.getMessage() for line in caplog.records if line.levelno == logging.WARNING]
+    assert len(lines) == 1, "three shards fail alike: one warning a minute is enough"
+    assert re.match("shard S[123]: nothing but errors for [5-9] s; an error is raised after 20 s of them", lines[0])
+
+
+def test_a_warning_counts_only_for_how_long_a_shard_was_tried(sim: Simulator, open_stream: Open, caplog):
+    """Between two calls that failed the caller was away for an hour."""
+    sim.shape("S1")
+    sim.fault("GetRecords", kind="500", times=None)
+    stream = open_stream(patience=600)
+    drain(stream, sim.clock, quiet=2)
+    sim.clock.advance(3600)
+    drain(stream, sim.clock, quiet=30)
+    (line,) = [line.getMessage() for line in caplog.records if line.levelno == logging.WARNING]
+    assert re.match("shard S1: nothing but errors for [1-4]?[0-9] s;", line)
+
+
+def test_a_constructor_that_waits_for_the_listing_says_so(sim: Simulator, caplog):
+    sim.shape("S1")
+    sim.fault("DescribeStream", kind="500", times=None)
+    source = DynamoDBStreams(sim.stream_arn, client=sim.client())
+    with pytest.raises(
+        TransientError, match="listing the shards gave nothing but errors for 60 s .* the same call goes on"
+    ):
+        Stream(source, "latest", clock=sim.clock)
+    (line,) = [line.getMessage() for line in caplog.records if line.levelno == logging.WARNING]
+    assert re.match("listing the shards: nothing but errors for [5-9] s; an error is raised after 60 s of them", line)
+
+
 def test_late_records_are_told_at_info(sim: Simulator, open_stream: Open, caplog):
     caplog.set_level(logging.INFO, logger="streamiter.stream")
     sim.shape("S1 ~ S2")
@@ -122,3 +160,15 @@ def test_a_lookup_that_fails_at_first_is_told(served: Simulator, caplog):
     with pytest.raises(TransientError):
         Stream(source, clock=served.clock, patience=3)
     assert [line for line in caplog.records if "looked up" in line.getMessage()]
+
+
+def test_a_constructor_that_waits_for_the_lookup_says_so(sim: Simulator, caplog):
+    class Unreachable:
+        name = property(lambda _: (_ for _ in ()).throw(TransientError("nothing answers")))
+
+    with pytest.raises(TransientError):
+        look_up(Unreachable(), sim.clock, 20)
+    (line,) = [line.getMessage() for line in caplog.records if line.levelno == logging.WARNING]
+    assert re.match(
+        r"the stream cannot be looked up for [5-7] s now; an error is raised after 20 s; .*: nothing answers", line
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -172,7 +173,8 @@ def test_a_token_taken_after_moving_to_a_time_keeps_the_time(written: Simulator,
     [
         "beginning",
         "",
-        "trim-horizon",
+        "2025-13-01",
+        "{no json",
         17,
         1.5,
         None,
@@ -184,7 +186,7 @@ def test_a_token_taken_after_moving_to_a_time_keeps_the_time(written: Simulator,
     ids=repr,
 )
 def test_what_is_no_position_is_refused_with_what_is_one(written: Simulator, open_stream: Open, position):
-    known = "'trim_horizon', 'latest', a token .*, a datetime or an arrow"
+    known = "trim_horizon.*latest.*token|looks like a token, but is no JSON"
     with pytest.raises(InvalidPosition, match=known):
         open_stream(position)
     stream = open_stream()
@@ -224,3 +226,65 @@ def test_totals_go_on_over_a_move(written: Simulator, open_stream: Open):
     stream.move_to("trim_horizon")
     take(stream, written.clock, 5)
     assert stream.stats.records == 10
+
+
+# -- texts: one parser for Python, the command line and Spark
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2 hours ago", "120 min", "{iso}", "{iso} +00:00", "{since}", "{since}.0"),
+        *(" {iso} ", "{basic}", "2 Hours Ago"),
+    ],
+)
+def test_a_text_names_a_time(sim: Simulator, open_stream: Open, text: str):
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=8, every=1800)
+    when = arrow.get(sim.clock.now()).shift(hours=-2).floor("second")
+    text = text.format(
+        iso=when.format("YYYY-MM-DDTHH:mm:ss"), since=int(when.timestamp()), basic=when.format("YYYYMMDD[T]HHmmss[Z]")
+    )
+    wanted = in_order(sim, since=when.timestamp())
+    assert 0 < len(wanted) < len(sim.history)
+    assert identities(list(open_stream(text).follow(until="caught_up"))) == identities(wanted)
+    stream = open_stream()
+    stream.move_to(text)
+    assert identities(list(stream.follow(until="caught_up"))) == identities(wanted)
+
+
+@pytest.mark.parametrize("word", ["trim_horizon", "TRIM_HORIZON", "trim-horizon", " Trim Horizon "])
+def test_words_are_known_however_they_are_written(written: Simulator, open_stream: Open, word: str):
+    assert len(list(open_stream(word).follow(until="caught_up"))) == len(written.history)
+
+
+def test_a_token_may_come_as_its_json(written: Simulator, open_stream: Open):
+    stream = open_stream()
+    came = take(stream, written.clock, 3)
+    text = json.dumps(stream.token)
+    assert_came(came + list(open_stream(text).follow(until="caught_up")), in_order(written))
+    stream.move_to("trim_horizon")
+    stream.move_to(f"\n{text}\n")
+    assert_came(list(stream.follow(until="caught_up")), in_order(written)[3:], clock=3)
+
+
+def test_an_end_may_be_a_text(sim: Simulator, open_stream: Open):
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=8, every=1800)
+    stream = open_stream()
+    when = arrow.get(sim.clock.now()).shift(hours=-2).floor("second")
+    until = identities(list(stream.follow(until="2 hours ago")))
+    assert until == identities(in_order(sim))[: len(until)]
+    assert identities(list(stream.follow(until="caught up"))) == identities(in_order(sim, since=when.timestamp()))
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+        datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=14))),
+    ],
+)
+def test_what_lies_beyond_the_calendar_is_its_edge(open_stream: Open, moment: datetime):
+    stream = open_stream(moment)
+    assert open_stream(stream.token).token == stream.token

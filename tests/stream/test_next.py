@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from streamiter import StreamiterError
@@ -74,9 +76,60 @@ def test_without_lateness_children_still_wait_for_their_parents(sim: Simulator, 
     assert len(records) == 15
 
 
-def test_a_stream_is_its_own_iterator(open_stream: Open):
+# -- a loop over the stream itself
+
+
+def test_a_loop_gives_what_next_gives(sim: Simulator, open_stream: Open):
+    sim.shape("S1 ~ S2")
+    write(sim, "S1", "S2", rounds=5)
+    came = []
+    for record in open_stream():
+        if record is not None:
+            came.append(record)
+        if len(came) == len(sim.history):
+            break
+    assert_all_came(came, sim)
+
+
+def test_a_loop_gets_none_at_once_and_rests_before_the_next(sim: Simulator, open_stream: Open):
+    sim.shape("S1 ~ S2")
     stream = open_stream()
-    assert iter(stream) is stream
+    looks, began = iter(stream), sim.clock.monotonic()
+    assert next(looks) is None
+    assert sim.clock.monotonic() == began
+    for _ in range(50):
+        before = sim.clock.monotonic()
+        assert next(looks) is None
+        assert 0 < sim.clock.monotonic() - before <= 1.0, "until the next call falls due, a second at most"
+    assert next(stream) is None
+    late = sim.put("S1")
+    assert_came([next(record for record in stream if record is not None)], [late])
+
+
+def test_a_loop_rests_by_the_streams_clock_alone(sim: Simulator, open_stream: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it slept by the machine's clock"))
+    sim.shape("S1")
+    began = sim.clock.monotonic()
+    assert [*islice(open_stream(), 101)] == [None] * 101
+    assert sim.clock.monotonic() - began >= 100 * 0.25 - 1
+
+
+def test_next_itself_never_rests(sim: Simulator, open_stream: Open):
+    sim.shape("S1")
+    stream, began = open_stream(), sim.clock.monotonic()
+    assert [next(stream) for _ in range(100)] == [None] * 100
+    assert sim.clock.monotonic() == began
+
+
+def test_a_loop_over_what_was_closed_says_so(sim: Simulator, open_stream: Open):
+    sim.shape("S1")
+    write(sim, "S1", rounds=5)
+    stream = open_stream()
+    looks = iter(stream)
+    next(looks)
+    stream.close()
+    with pytest.raises(StreamiterError, match="this stream is closed"):
+        next(looks)
 
 
 def test_a_lineage_comes_out_in_the_order_of_law_4(sim: Simulator, open_stream: Open):
@@ -89,6 +142,7 @@ def test_a_lineage_comes_out_in_the_order_of_law_4(sim: Simulator, open_stream: 
     assert_all_came(drain(open_stream(), sim.clock), sim)
 
 
+@pytest.mark.outdoors
 def test_ids_of_the_services_own_form_make_no_difference():
     from streamiter import DynamoDBStreams, Stream
 

@@ -9,7 +9,8 @@ from decimal import Decimal
 import arrow
 import pytest
 
-from streamiter.record import Change, ChangeRecord, Envelope
+from streamiter.envelope import Change, Envelope
+from streamiter.record import ChangeRecord
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import drain, take
@@ -55,12 +56,18 @@ def test_images_come_in_bloops_shape_and_as_attributes(record):
     assert type(record.new["tags"]) is set
 
 
-def test_meta_is_bloops(record, sim: Simulator):
+def test_meta_is_bloops_and_all_else(record, sim: Simulator):
     written = sim.history[0]
     assert record["meta"] == {
         "created_at": arrow.get(written.created),
         "event": {"id": "0" * 31 + "1", "type": "modify", "version": "1.1"},
         "sequence_number": written.sequence_number,
+        "shard_id": "S1",
+        "user_identity": None,
+        "size_bytes": record.size_bytes,
+        "order_key": record.order_key,
+        "clock": 1,
+        "late": False,
     }
     assert isinstance(record["meta"]["created_at"], arrow.Arrow)
     assert isinstance(record["meta"]["created_at"].humanize(), str)

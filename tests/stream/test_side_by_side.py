@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import pytest
 from botocore.config import Config
@@ -16,6 +17,40 @@ from tests.stream.helpers import assert_all_came, calls_during, drain, slowness,
 NAMES = [f"S{number:02d}" for number in range(64)]
 
 
+class Gate:
+    """Holds a client's GetRecords calls before they are sent, and counts them."""
+
+    def __init__(self, client: Any) -> None:
+        self.came = 0
+        self.most = 0  # side by side, at any moment
+        self._inside = 0
+        self._is_open = False
+        self._may_pass = threading.Semaphore(0)
+        self._lock = threading.Lock()
+        client.meta.events.register("before-send.*.GetRecords", self._hold)
+
+    def _hold(self, **_: Any) -> None:
+        with self._lock:
+            self.came += 1
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+        if not self._is_open:
+            self._may_pass.acquire()
+        with self._lock:
+            self._inside -= 1
+
+    def let_through(self) -> None:
+        """One call."""
+        self._may_pass.release()
+
+    def open(self) -> None:
+        """All calls, from now on."""
+        self._is_open = True
+        self._may_pass.release(1000)
+
+
+@pytest.mark.outdoors
+@pytest.mark.realtime
 def test_64_shards_catch_up_in_a_quarter_of_the_serial_time(sim: Simulator, open_stream: Open):
     sim.shape(" ~ ".join(NAMES))
     write(sim, *NAMES, rounds=2)
@@ -32,22 +67,25 @@ def test_64_shards_catch_up_in_a_quarter_of_the_serial_time(sim: Simulator, open
     assert took <= serial / 4 * slowness()
 
 
+@pytest.mark.outdoors
 @pytest.mark.parametrize("concurrency, connections", [(5, 64), (32, 3)])
 def test_as_many_calls_as_concurrency_and_connections_allow(sim: Simulator, concurrency: int, connections: int):
     """Beyond its connections botocore would make more, each for a single call."""
     sim.shape(" ~ ".join(NAMES))
     write(sim, *NAMES, rounds=1)
-    source = DynamoDBStreams(sim.stream_arn, client=sim.client(config=Config(max_pool_connections=connections)))
+    client = sim.client(config=Config(max_pool_connections=connections))
+    source = DynamoDBStreams(sim.stream_arn, client=client)
     most = min(concurrency, connections)
+    gate = Gate(client)
     with Stream(source, clock=sim.clock, concurrency=concurrency) as stream:
-        fault = sim.fault("GetRecords", kind="hang", times=None)
         thread = threading.Thread(target=lambda: list(stream.follow()), daemon=True)
         thread.start()
-        soon(lambda: fault.served == most)
-        time.sleep(0.05)
-        assert fault.served == most
+        for came in range(most, most + 20):  # one is let through, and one more comes
+            soon(lambda: gate.came == came)  # noqa: B023 - it is asked at once
+            gate.let_through()
+        assert gate.most == most
         stream.close()
-        sim.heal()
+        gate.open()
         thread.join(60)
 
 
@@ -59,6 +97,7 @@ def test_one_at_a_time_works_too(sim: Simulator, open_stream: Open):
     assert_all_came(drain(open_stream(concurrency=1), sim.clock), sim)
 
 
+@pytest.mark.outdoors
 def test_a_slow_shard_does_not_keep_the_others_from_being_fetched(sim: Simulator, open_stream: Open):
     sim.shape("S1 ~ S2 ~ S3")
     write(sim, "S1", "S2", "S3", rounds=10)
@@ -78,6 +117,8 @@ def test_a_slow_shard_does_not_keep_the_others_from_being_fetched(sim: Simulator
     assert_all_came(records, sim)
 
 
+@pytest.mark.outdoors
+@pytest.mark.realtime  # a call that had no turn yet on a busy machine would begin in the pause
 def test_a_paused_consumer_costs_no_calls(sim: Simulator, open_stream: Open):
     sim.shape("S1 ~ S2")
     sim.knobs.page_size = 2

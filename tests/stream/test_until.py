@@ -74,5 +74,5 @@ def test_caught_up_ends_follow_as_it_does_batches(written: Simulator, open_strea
 
 @pytest.mark.parametrize("until", ["end", 7, True, b"caught_up"])
 def test_until_is_one_of_what_is_known(open_stream: Open, until):
-    with pytest.raises(InvalidOption, match="'caught_up', a datetime, an arrow or None"):
+    with pytest.raises(InvalidOption, match="until= takes 'caught_up', a time"):
         open_stream().follow(until=until)

@@ -8,7 +8,7 @@ import pytest
 
 from streamiter.testing import RunningClock, Simulator
 from streamiter.testing.clock import START
-from streamiter.testing.streams import SimulatedStream
+from streamiter.testing.truth.streams import SimulatedStream
 from tests.testing.readers import refused
 from tests.testing.tables import Orders
 

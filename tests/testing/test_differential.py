@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from tests.testing.differential.compare import compare
 from tests.testing.differential.known import KNOWN
-from tests.testing.differential.local import VARIABLE
 from tests.testing.differential.services import ministack, simulator
 
 ROOT = Path(__file__).parents[2]
@@ -27,23 +21,6 @@ def test_the_simulator_and_ministack(tmp_path, capsys):
         print(f"\n{found}")
     assert not found.unexplained
     assert found.compared > 300
-
-
-@pytest.mark.real
-@pytest.mark.timeout(600)
-def test_the_simulator_and_dynamodb_local(capsys):
-    jars = os.environ.get(VARIABLE)
-    if not jars:
-        pytest.fail(
-            f"{VARIABLE} names no folder with the jars of DynamoDB Local; docs/simulator.md says how to get them"
-        )
-    command = f"ip link set lo up && exec {shlex.quote(sys.executable)} -m tests.testing.differential.local"
-    done = subprocess.run(
-        ["unshare", "-rn", "sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    with capsys.disabled():
-        print(f"\n{done.stdout}")
-    assert done.returncode == 0, done.stderr
 
 
 def test_every_known_difference_is_documented():

@@ -7,7 +7,7 @@ import copy
 import boto3
 import pytest
 
-from streamiter.testing.refusal import Refusal
+from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.tables.engine import Engine
 
 TABLE = {

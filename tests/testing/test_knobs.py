@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from streamiter.cli.commands import streamiter
-from streamiter.cli.simulate import knobs_of
+from streamiter.cli.catalogue import streamiter
+from streamiter.cli.commands.simulate import knobs_of
 from streamiter.testing import Knobs, Simulator, Weather
-from streamiter.testing.knobs import KNOBS, UnknownKnob
+from streamiter.testing.trouble.knobs import KNOBS, UnknownKnob
 from tests.testing.test_control import ask
 
 
@@ -119,7 +119,7 @@ def test_knobs_are_turned_on_the_command_line():
     "text,words",
     [
         ("page_sise=1", "there is no knob 'page_sise'; did you mean page_size?"),
-        ("page_size", "a knob is turned by NAME=VALUE, this is 'page_size'"),
+        ("page_size", "a knob is set with NAME=VALUE, not with 'page_size'"),
         ("page_size=ten", "the knob page_size takes a whole number, not 'ten'"),
         ("crc=wrnog", "the knob crc takes 'right' or 'wrong' or 'absent', not 'wrnog'"),
     ],

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamiter.testing import Simulator
-from streamiter.testing.pages import PageScript
+from streamiter.testing.trouble.pages import PageScript
 from tests.testing.readers import get, iterator, read_pages, refused
 
 

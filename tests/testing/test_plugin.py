@@ -8,6 +8,8 @@ from importlib.metadata import entry_points
 
 import pytest
 
+from streamiter.installing import install_command
+
 
 def test_the_fixture_is_there(simulator):
     simulator.shape("S0")
@@ -48,4 +50,4 @@ with Simulator("S0") as sim:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ACTIVE\n")
-    assert "pip install 'streamiter[testing]'" in done.stdout
+    assert install_command("testing") in done.stdout

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from streamiter.testing import Simulator
+from streamiter.testing.http.server import Server
 from tests.testing.readers import iterator, list_rows, listed, read, refused
 
 
@@ -56,6 +57,28 @@ def test_close_ends_calls_that_hang_or_take_long():
     for caller in callers:
         caller.join(60)
         assert not caller.is_alive()
+    assert not simulator_threads()
+
+
+def test_close_waits_for_a_connection_that_is_about_to_end(monkeypatch):
+    left, may_end = threading.Event(), threading.Event()
+    serve = Server._serve
+
+    def linger(server: Server, connection: socket.socket) -> None:
+        serve(server, connection)
+        left.set()
+        may_end.wait()
+
+    monkeypatch.setattr(Server, "_serve", linger)
+    sim = Simulator("S0")
+    socket.create_connection(("127.0.0.1", int(sim.endpoint_url.rpartition(":")[2]))).close()
+    left.wait()
+    closing = threading.Thread(target=sim.close)
+    closing.start()
+    closing.join(0.2)
+    assert closing.is_alive()
+    may_end.set()
+    closing.join()
     assert not simulator_threads()
 
 

@@ -10,7 +10,7 @@ import pytest
 from streamiter import DynamoDBStreams, Stream
 from streamiter.testing import Simulator
 from streamiter.testing.clock import START
-from streamiter.testing.weather import MOST_EMPTIES, MOST_FAILURES, Weather
+from streamiter.testing.trouble.weather import MOST_EMPTIES, MOST_FAILURES, Weather
 from tests.testing.readers import list_rows, listed, read_pages
 
 

@@ -7,7 +7,6 @@ told at once and in order, so that a failing tape shrinks towards the plain case
 
 from tests.worlds.drive import Drive as Drive
 from tests.worlds.drive import Out as Out
-from tests.worlds.pages import Page as Page
 from tests.worlds.pages import Pages as Pages
 from tests.worlds.pages import Told as Told
 from tests.worlds.tape import Tape as Tape

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from msgspec.structs import astuple
 
+from streamiter.reading.resume import token_at_start
 from streamiter.record import Record
-from streamiter.stream.reading import Reading
-from streamiter.stream.resume import token_at_start
 from streamiter.token import Token, load_token
+from tests.reading.hand import Hand
 from tests.worlds.pages import Told
 from tests.worlds.tape import Tape
 from tests.worlds.wire import Wire
@@ -33,6 +33,8 @@ class Out(NamedTuple):
 class Drive(Wire):
     """Reads a world through a `Reading`, by a clock turned by hand; the tape decides what happens in which order."""
 
+    reading: Hand
+
     def __init__(
         self,
         world: World,
@@ -48,16 +50,11 @@ class Drive(Wire):
         records_tokens: bool = False,
         checks: bool = True,
     ) -> None:
-        reading = Reading(
+        reading = Hand(
             token or token_at_start(STREAM), lateness_us=lateness_us, retention_us=retention_us, now_us=now_us
         )
-        super().__init__(
-            *(world, reading, tape or Tape(), lag or Lag()),
-            now_us=now_us,
-            lateness_us=lateness_us or 0,
-            faults=faults,
-            tells_closed=tells_closed,
-        )
+        super().__init__(world, reading, tape or Tape(), lag or Lag(), now_us=now_us, faults=faults)
+        self.tells_closed = tells_closed
         self.out: list[Out] = []
         self.gaps: list[tuple[str, str]] = []
         self.tokens: dict[str, tuple[int, Token]] = {}  # by their text: how many records were out, the token
@@ -117,9 +114,9 @@ class Drive(Wire):
 
     def advance(self) -> None:
         """On to the next moment at which something is due; a little further now and then."""
-        dues = [due for due in (self.reading.schedule.next_us, self.reading.listing_due_us) if due is not None]
+        dues = [self.now_us + SECOND if self.reading.due_us is None else self.reading.due_us]
         dues += [self.now_us + SECOND // 2] * bool(self.flights)
-        self.now_us = max(self.now_us, min(dues, default=self.now_us + SECOND))
+        self.now_us = max(self.now_us, min(dues))
         if self.tape.once_in(8):
             self.now_us += self.tape.draw(40) * SECOND // 4
 
@@ -155,10 +152,9 @@ class Drive(Wire):
 
     def accept_gap(self) -> None:
         """Accepts the gap that stands, as a user calls skip()."""
-        while (lane := self.reading.gap) is not None:
+        while (lane := self.reading.next_gap) is not None:
             assert lane.gap is not None
             self.gaps.append((lane.shard_id, lane.gap))
-            self.iterators.pop(lane.shard_id, None)
             self.reading.skip_gap(self.now_us)
             self.came_us = self.now_us
             self.check()
@@ -166,7 +162,7 @@ class Drive(Wire):
     def check(self) -> None:
         """What holds at any moment."""
         if self._checks:
-            self.reading.merge._check()
+            self.reading.book._check()
         self.note_token()
 
     def note_token(self) -> None:

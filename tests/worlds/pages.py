@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from streamiter.record import Record
 from streamiter.shard import Shard
+from streamiter.source.base import Page, ShardIterator
 from tests.worlds.tape import Tape
 from tests.worlds.world import SECOND, World
 
@@ -14,16 +13,6 @@ class Told(Record):
     """A record as a page tells it, that remembers which one of the world it is."""
 
     index: int = 0
-
-
-class Page(NamedTuple):
-    records: list[Told]
-    next: int
-    ended: bool
-    caught_up: bool | None
-    service_us: int
-    children: tuple[Shard, ...] = ()
-    rest_us: int = 0
 
 
 class Pages:
@@ -42,8 +31,8 @@ class Pages:
         self._run[shard_id] = 0
         self._newest[shard_id] = None
 
-    def fetch(self, shard_id: str, at: int, service_us: int) -> Page:
-        """The page that starts at this record."""
+    def fetch(self, shard_id: str, at: int, service_us: int) -> tuple[Page, int]:
+        """The page that starts at this record, and where the next one starts."""
         self.world.check_held(shard_id, at)
         shard = self.world.shards[shard_id]
         end = at
@@ -65,7 +54,9 @@ class Pages:
         caught_up = is_last and (ended or not is_closed) if self.world.knows_tip else None
         children = self._children(shard_id, service_us) if ended and self.world.knows_tip else ()
         rest_us = self.tape.draw(3) * SECOND // 5 if self.world.knows_tip else 0
-        return Page(records, at + count, ended, caught_up, service_us, children, rest_us)
+        following = None if ended else ShardIterator(shard_id, at + count)
+        page = Page(records, following, service_us, caught_up, 100 * count, children, rest_us)
+        return page, at + count
 
     def _children(self, shard_id: str, service_us: int) -> tuple[Shard, ...]:
         """What the end of a shard tells of those that follow it: all of them, or nothing."""

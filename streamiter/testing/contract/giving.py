@@ -36,7 +36,7 @@ def names_itself(rig: Rig) -> None:
         expect(told > 0, f"{told!r} is not more than nothing")
 
 
-@rule()
+@rule("splits")
 def lists_all_shards(rig: Rig) -> None:
     """A listing, followed to its end, has every shard with its parents; only shards that ended are closed."""
     rig.shape("S0 => {S1, S2}; S1 => S3")
@@ -58,7 +58,7 @@ def lists_both_parents(rig: Rig) -> None:
     equal(set(listed[rig.shard_id("S2")].parents), parents, "the parents of S2")
 
 
-@rule()
+@rule("splits")
 def tells_true_children(rig: Rig) -> None:
     """Where the end of a shard tells of its children, it tells of all of them, with their parents, as listings do."""
     rig.shape("S0 => {S1, S2}")
@@ -82,6 +82,19 @@ def says_when_the_stream_ended(rig: Rig) -> None:
 
 
 @rule()
+def gives_all_of_each_shard(rig: Rig) -> None:
+    """Shards are listed, and each gives its own records once, in the order written."""
+    rig.shape("S0 ~ S1")
+    write(rig, "S0", "ab")
+    write(rig, "S1", "cd")
+    write(rig, "S0", "e")
+    listed = {shard.id for shard in listing_of(rig)}
+    expect({rig.shard_id("S0"), rig.shard_id("S1")} <= listed, f"the shards listed are {sorted(listed)}")
+    equal(read(rig, "S0", Horizon()), (list("abe"), False), "the records of S0")
+    equal(read(rig, "S1", Horizon()), (list("cd"), False), "the records of S1")
+
+
+@rule("splits")
 def gives_records_in_order(rig: Rig) -> None:
     """From its horizon, a shard gives each record once, in the order written; a shard that ended has no next page."""
     rig.shape("S0")
@@ -110,6 +123,22 @@ def keeps_the_limit(rig: Rig) -> None:
             keys += map(rig.key_of, page.records)
             iterator = page.next
     equal(keys, list("abc"), "the records")
+
+
+@rule()
+def tells_its_tip_truly(rig: Rig) -> None:
+    """A page that says that it came to the tip, with records or without, is followed by none until more is written."""
+    rig.shape("S0")
+    write(rig, "S0", "abc")
+    iterator: ShardIterator | None = rig.source.open_iterator(rig.shard_id("S0"), Horizon())
+    told: list[str] = []
+    for _ in range(EMPTIES):
+        if iterator is None:
+            return
+        page = rig.source.fetch(iterator, 1)
+        told += map(rig.key_of, page.records)
+        expect(not page.caught_up or told == list("abc"), f"it said that nothing follows {told}")
+        iterator = page.next
 
 
 @rule()
@@ -221,8 +250,10 @@ RULES = (
     lists_both_parents,
     tells_true_children,
     says_when_the_stream_ended,
+    gives_all_of_each_shard,
     gives_records_in_order,
     keeps_the_limit,
+    tells_its_tip_truly,
     may_be_asked_again,
     tells_what_records_are,
     follows_a_shard_that_is_written,

@@ -45,7 +45,7 @@ def says_what_is_trimmed(rig: Rig) -> None:
     equal(read(rig, "S0", Horizon())[0], ["d"], "the records from the horizon")
 
 
-@rule("advance")
+@rule("advance", "ages")
 def says_that_trimming_overtook_it(rig: Rig) -> None:
     """An iterator behind a record that was read gives nothing from beyond what was trimmed meanwhile, in silence."""
     rig.shape("S0")
@@ -63,13 +63,13 @@ def says_that_trimming_overtook_it(rig: Rig) -> None:
 
 @rule()
 def says_that_a_shard_never_was(rig: Rig) -> None:
-    """A shard that nobody knows is ShardGone."""
+    """A shard that does not exist is ShardGone."""
     rig.shape("S0")
     unknown = rig.shard_id("S0")[:-2] + "99"
     raises(ShardGone, lambda: rig.source.open_iterator(unknown, Horizon()))
 
 
-@rule("remove")
+@rule("remove", "splits")
 def says_that_a_shard_is_gone(rig: Rig) -> None:
     """A shard that the service forgot is ShardGone, however it is asked for."""
     rig.shape("S0 => S1")

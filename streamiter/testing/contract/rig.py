@@ -32,6 +32,8 @@ class Rig:
     put_packed: Callable[[str, list[str]], object] | None = (
         None  # writes one record that holds one for each of these keys
     )
+    splits: bool | None = True  # None: shards have no parents and never end, so `shape` is given "S0 ~ S1" alone
+    ages: bool | None = True  # None: records are not gone by their age
     merges: bool | None = None  # True: `shape` makes shards with two parents, too
     horizon_moves: bool = False  # an iterator at a shard's horizon goes on with it, and is not told what was trimmed
 

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from streamiter.clock import microseconds
+from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.kinesis.asked import check_names_stream, payload_of, wrong
 from streamiter.testing.kinesis.filters import filtered
 from streamiter.testing.kinesis.iterators import KinesisIterator, ListToken
 from streamiter.testing.kinesis.service import KinesisPage, KinesisService, check_status, hash_keys, seconds
 from streamiter.testing.kinesis.truth import HOUR_US, WHOLE, KinesisShard, KinesisTruth, PutRecord
-from streamiter.testing.knobs import Knobs
-from streamiter.testing.refusal import Refusal
+from streamiter.testing.trouble.knobs import Knobs
 
 TARGET = "Kinesis_20131202"
 MAX_SHARDS = 1000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any
 
-from streamiter.testing.refusal import Refusal
+from streamiter.testing.http.refusal import Refusal
 
 
 def wrong(told: str) -> Refusal:
-    """The request asks for what cannot be."""
+    """A refusal: the request asks for something impossible."""
     return Refusal("InvalidArgumentException", told)
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from streamiter.testing.images import Image, TypedImage, size_of, typed_image
-from streamiter.testing.records import EventName
+from streamiter.testing.truth.images import Image, TypedImage, size_of, typed_image
+from streamiter.testing.truth.records import EventName
 
 Precision = Literal["MICROSECOND", "MILLISECOND", None]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamiter.testing import protocol
+from streamiter.testing.http import protocol
+from streamiter.testing.http.orders import Order
+from streamiter.testing.http.refusal import Refusal, limit_exceeded, throttled
+from streamiter.testing.http.shapes import check, pruned, unserved
 from streamiter.testing.kinesis.api import KinesisApi
 from streamiter.testing.kinesis.pages import write_page
 from streamiter.testing.kinesis.service import KinesisService
-from streamiter.testing.knobs import Knobs
-from streamiter.testing.orders import Order
-from streamiter.testing.rates import Rates
-from streamiter.testing.refusal import Refusal, limit_exceeded, throttled
-from streamiter.testing.shapes import check, pruned, unserved
+from streamiter.testing.trouble.knobs import Knobs
+from streamiter.testing.truth.rates import Rates
 
 # What the faults that all services share are called here.
 _OWN_WORDS = {
@@ -23,7 +23,7 @@ _OWN_WORDS = {
 
 
 def _own_words(refusal: Refusal, operation: str) -> Refusal:
-    """A refusal by the name that Kinesis has for it: so it is noted, too."""
+    """Gives a refusal the name that Kinesis has for it, also where the call is noted."""
     refusal.name = _OWN_WORDS.get(refusal.name, refusal.name)
     if refusal.name == "ExpiredIteratorException" and operation == "ListShards":
         refusal.name = "ExpiredNextTokenException"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from streamiter.clock import microseconds
+from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.kinesis.truth import KinesisShard, KinesisTruth
-from streamiter.testing.refusal import Refusal
 
 _NEEDS = {"AFTER_SHARD_ID": "ShardId", "AT_TIMESTAMP": "Timestamp", "FROM_TIMESTAMP": "Timestamp"}
 

@@ -12,7 +12,7 @@ from streamiter.testing.kinesis.aggregate import pack
 from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
 
 if TYPE_CHECKING:
-    from streamiter.testing.reception import Reception
+    from streamiter.testing.http.reception import Reception
 
 
 class KinesisHandle(StreamHandle):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from streamiter.testing.refusal import Refusal
-from streamiter.testing.sealed import seal, unseal
+from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.http.sealed import seal, unseal
 
 
 class KinesisIterator(msgspec.Struct, frozen=True, array_like=True):

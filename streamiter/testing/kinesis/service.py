@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import msgspec
 
 from streamiter.clock import SECOND_US, microseconds
+from streamiter.testing.http.refusal import Refusal, expired, throttled
 from streamiter.testing.kinesis.iterators import KinesisIterator
 from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
-from streamiter.testing.knobs import Knobs
-from streamiter.testing.refusal import Refusal, expired, throttled
+from streamiter.testing.trouble.knobs import Knobs
 
 MAX_RECORDS = 10_000
 LEAST_HOURS, MOST_HOURS = 24, 8760
@@ -145,7 +145,7 @@ class KinesisService:
             return KinesisPage([], following.encode(), stream.retention_us, [])
         if now_us < shard.rests_until_us:
             raise throttled()
-        place = max(iterator.place, shard.trimmed)  # what was trimmed is passed over, and nobody is told
+        place = max(iterator.place, shard.trimmed)  # trimmed records are passed over, and the caller is not told
         empties = iterator.empties if place == iterator.place else 0
         records: list[PutRecord] = []
         if empties < self._empties_before(shard, place):

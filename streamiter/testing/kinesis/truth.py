@@ -11,10 +11,10 @@ import msgspec
 
 from streamiter.clock import SECOND_US
 from streamiter.lineage import notation
-from streamiter.testing.listing import Listing
-from streamiter.testing.records import seconds_json
-from streamiter.testing.refusal import Refusal
-from streamiter.testing.shards import SimulatedShard
+from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.trouble.listing import Listing
+from streamiter.testing.truth.records import seconds_json
+from streamiter.testing.truth.shards import SimulatedShard
 
 WHOLE = 1 << 128
 HOUR_US = 3600 * SECOND_US

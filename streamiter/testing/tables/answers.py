@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from streamiter.testing.images import plain_digits
+from streamiter.testing.truth.images import plain_digits
 
 
 def tidy(value: Any) -> Any:

@@ -9,11 +9,8 @@ import msgspec
 
 from streamiter.clock import microseconds
 from streamiter.errors import MissingExtra
+from streamiter.testing.http.refusal import Refusal, internal, invalid
 from streamiter.testing.kinesis.service import KinesisService
-from streamiter.testing.knobs import Knobs
-from streamiter.testing.records import TTL_IDENTITY
-from streamiter.testing.refusal import Refusal, internal, invalid
-from streamiter.testing.service import Service
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.checks import check_actions, check_batch, check_new_table
 from streamiter.testing.tables.descriptions import bare_description, described
@@ -25,7 +22,10 @@ from streamiter.testing.tables.specification import check_update, view_at_creati
 from streamiter.testing.tables.statements import Statements
 from streamiter.testing.tables.targets import by_names, table_name, targets
 from streamiter.testing.tables.ttl import TimeToLive
-from streamiter.testing.writing import write
+from streamiter.testing.trouble.knobs import Knobs
+from streamiter.testing.truth.records import TTL_IDENTITY
+from streamiter.testing.truth.service import Service
+from streamiter.testing.truth.writing import write
 
 Body = dict[str, Any]
 Serve = Callable[[Body, int], Body]
@@ -164,7 +164,7 @@ class TableApi:
                 self._ends[change.table].follow(change, now_us)
 
     def _mirror(self, body: Mapping[str, Any]) -> None:
-        """Tables that a test made by hand are made in the engine, too, once somebody uses their items."""
+        """Makes a table that a test made by hand in the engine, too, at the first call that uses its items."""
         named = {body.get("TableName"), *body.get("RequestItems", ())}
         named |= {inner.get("TableName") for action in body.get("TransactItems", ()) for inner in action.values()}
         for name in named & self._service.tables.keys():

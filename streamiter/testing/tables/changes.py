@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from streamiter.testing.images import TypedImage, is_same, normal_image
-from streamiter.testing.records import EventName
+from streamiter.testing.truth.images import TypedImage, is_same, normal_image
+from streamiter.testing.truth.records import EventName
 
 
 class Change(NamedTuple):

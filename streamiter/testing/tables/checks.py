@@ -1,4 +1,4 @@
-"""Checks: what the service refuses of a request for tables, and moto lets pass."""
+"""Checks: refuses requests for tables that the service refuses and moto accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from streamiter.testing.refusal import broken_rule, broken_rules, invalid
+from streamiter.testing.http.refusal import broken_rule, broken_rules, invalid
 
 _BATCH = 25
 _KEYS = ("HASH", "RANGE")

@@ -1,4 +1,4 @@
-"""Copies: what an update takes from another place of its item is a value of its own; moto would put the same one in twice."""
+"""Copies: a value that an update takes from another place of its item is copied; moto would store the same object twice."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 
 @contextmanager
 def values_copied() -> Iterator[None]:
-    """While it lasts, moto copies what `SET before = now` takes from `now`, so that a change of the one leaves the other.
+    """In this block moto copies the value that `SET before = now` takes, so that a later change of one leaves the other.
 
     It is for the time of one call, under the engine's lock, that moto's own processor is another one.
     """
@@ -21,8 +22,5 @@ def values_copied() -> Iterator[None]:
     def copied(self: Any, node: Any) -> Any:
         return copy.deepcopy(taken(self, node))
 
-    Processor.resolve_expression_path = copied  # type: ignore[method-assign]
-    try:
+    with patch.object(Processor, "resolve_expression_path", copied):
         yield
-    finally:
-        Processor.resolve_expression_path = taken  # type: ignore[method-assign]

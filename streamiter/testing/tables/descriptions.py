@@ -1,11 +1,11 @@
-"""Descriptions: what the engine says of a table, with what is ours to say."""
+"""Descriptions: the engine's description of a table, completed by the fields of its stream."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from streamiter.clock import SECOND_US
-from streamiter.testing.simulated_table import SimulatedTable
+from streamiter.testing.truth.simulated_table import SimulatedTable
 
 Body = dict[str, Any]
 

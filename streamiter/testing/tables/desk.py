@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streamiter.testing import protocol
-from streamiter.testing.orders import Order
-from streamiter.testing.refusal import Refusal
-from streamiter.testing.shapes import check, pruned, unserved
+from streamiter.testing.http import protocol
+from streamiter.testing.http.orders import Order
+from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.http.shapes import check, pruned, unserved
 from streamiter.testing.tables.api import TableApi
 
 

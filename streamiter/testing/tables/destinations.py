@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.kinesis.change import Precision, typed_change_payload
 from streamiter.testing.kinesis.service import KinesisService
-from streamiter.testing.refusal import Refusal, invalid
-from streamiter.testing.service import Service
-from streamiter.testing.simulated_table import SimulatedTable
 from streamiter.testing.tables.changes import Change
+from streamiter.testing.truth.service import Service
+from streamiter.testing.truth.simulated_table import SimulatedTable
 
 Body = dict[str, Any]
 

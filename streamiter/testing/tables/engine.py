@@ -15,8 +15,7 @@ from decimal import localcontext
 from typing import Any, NamedTuple
 
 from streamiter.errors import MissingExtra
-from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import Refusal, internal, invalid
+from streamiter.testing.http.refusal import Refusal, internal, invalid
 from streamiter.testing.tables.answers import tidy, words
 from streamiter.testing.tables.changes import Change, ChangeLog
 from streamiter.testing.tables.copies import values_copied
@@ -25,6 +24,7 @@ from streamiter.testing.tables.results import NUMBER_DIGITS, check_result
 from streamiter.testing.tables.targets import targets
 from streamiter.testing.tables.updates import as_expression, takes_away
 from streamiter.testing.tables.values import read_values
+from streamiter.testing.truth.images import TypedImage
 
 # moto keeps some state for the whole process, whichever of its backends is asked.
 _moto = threading.RLock()

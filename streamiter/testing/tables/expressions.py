@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streamiter.testing.refusal import invalid
+from streamiter.testing.http.refusal import invalid
 
 MEMBERS = (
     "ConditionExpression",

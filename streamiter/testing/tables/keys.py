@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from streamiter.testing.refusal import Refusal, invalid, wrong_value
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 
 _KINDS = {"S": "string", "B": "binary"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streamiter.testing.refusal import invalid
+from streamiter.testing.http.refusal import invalid
 from streamiter.testing.tables.partiql_parser import Parser
 from streamiter.testing.tables.partiql_terms import (
     Call,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streamiter.testing.refusal import invalid
+from streamiter.testing.http.refusal import invalid
 from streamiter.testing.tables.partiql_terms import Call, Infix, Not, Path, Term, Value
 from streamiter.testing.tables.partiql_words import Words, malformed
 

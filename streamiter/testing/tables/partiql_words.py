@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from streamiter.testing.refusal import Refusal, invalid
+from streamiter.testing.http.refusal import Refusal, invalid
 
 _TOKEN = re.compile(
     r"""\s*(?:

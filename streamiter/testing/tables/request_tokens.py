@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from streamiter.clock import SECOND_US
-from streamiter.testing.refusal import Refusal
+from streamiter.testing.http.refusal import Refusal
 
 LIFE_US = 600 * SECOND_US
 

@@ -1,13 +1,13 @@
-"""Results: what a request made of an item, which has to be one that the service could hold."""
+"""Results: checks that the item which a request leaves is one that the service could hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from streamiter.testing.attributes import check_number
-from streamiter.testing.images import TypedImage, size_of
-from streamiter.testing.refusal import invalid
+from streamiter.testing.http.refusal import invalid
+from streamiter.testing.truth.attributes import check_number
+from streamiter.testing.truth.images import TypedImage, size_of
 
 MOST_BYTES = 400 * 1024
 NUMBER_DIGITS = 38

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from streamiter.testing.records import ViewType
-from streamiter.testing.refusal import invalid, wrong_value
+from streamiter.testing.http.refusal import invalid, wrong_value
+from streamiter.testing.truth.records import ViewType
 
 _NOTHING_TO_UPDATE = (
     "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.testing.attributes import check_attribute
-from streamiter.testing.refusal import Refusal, invalid
+from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.tables.partiql import KeysOf, Statement, parse
+from streamiter.testing.truth.attributes import check_attribute
 
 Body = dict[str, Any]
 Do = Callable[[str, Body], Body]  # an operation of the tables, and its body

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from streamiter.clock import SECOND_US
-from streamiter.testing.images import TypedImage
-from streamiter.testing.refusal import invalid
+from streamiter.testing.http.refusal import invalid
 from streamiter.testing.tables.changes import Change
+from streamiter.testing.truth.images import TypedImage
 
 _FIVE_YEARS_US = 5 * 365 * 24 * 3600 * SECOND_US  # what ended longer ago is let be
 

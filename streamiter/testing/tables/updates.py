@@ -1,4 +1,4 @@
-"""Updates: what an UpdateItem asks for, as one expression; moto's own way with AttributeUpdates loses types."""
+"""Updates: an UpdateItem's request as one expression, because moto's own handling of AttributeUpdates loses types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from streamiter.testing.refusal import invalid, wrong_value
+from streamiter.testing.http.refusal import invalid, wrong_value
 
 _MAKES = re.compile(r"(?<![\w#:.])(SET|ADD)\b", re.IGNORECASE)  # reserved words: no attribute is called so without a #
 _EXPRESSIONS = ("UpdateExpression", "ConditionExpression")

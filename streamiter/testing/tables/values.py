@@ -6,8 +6,8 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.testing.images import plain_digits
-from streamiter.testing.refusal import Refusal
+from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.truth.images import plain_digits
 
 
 def read_values(value: Any) -> Any:

@@ -11,13 +11,14 @@ from botocore.config import Config
 
 from streamiter import KinesisStreams, Stream
 from streamiter.testing import KinesisHandle, Simulator
+from tests.indoors import IndoorSimulator
 
 Open = Callable[..., Stream]
 
 
 @pytest.fixture
-def sim() -> Iterator[Simulator]:
-    with Simulator(table=None) as simulator:
+def sim(is_indoors: bool) -> Iterator[Simulator]:
+    with IndoorSimulator(table=None) if is_indoors else Simulator(table=None) as simulator:
         yield simulator
 
 

@@ -49,7 +49,9 @@ def test_readers_that_share_a_shard_take_less(sim: Simulator, orders: KinesisHan
     assert min(rests(sim).values()) >= 0.5 - 1e-5
 
 
-@pytest.mark.parametrize("kind", ["throttle", "limit", "500", "503", "cut", "reset", "bad_json", "html", "expired"])
+@pytest.mark.parametrize(
+    "kind", ["throttle", "limit", "500", "503", "cut", "reset", "bad_json", "no_body", "html", "expired"]
+)
 @pytest.mark.parametrize("operation", ["GetRecords", "GetShardIterator", "ListShards"])
 def test_faults_pass(sim: Simulator, orders: KinesisHandle, open_stream: Open, operation: str, kind: Any):
     if kind == "expired" and operation != "GetRecords":
@@ -83,10 +85,12 @@ def test_a_listing_whose_token_expires_begins_anew(sim: Simulator, orders: Kines
 
 
 def test_a_long_listing_does_not_wait_between_its_pages(sim: Simulator, orders: KinesisHandle, open_stream: Open):
-    orders.reshard(256)
+    orders.reshard(64)
     sim.knobs.shards_per_page = 1  # of DynamoDB's; Kinesis' are ten times as large
     orders.put_by_key("a")
     began = sim.clock.monotonic()
     assert open_stream().to_arrow(until="caught_up").num_rows == 1
-    assert sim.calls.total("ListShards") > 100
-    assert sim.clock.monotonic() - began < 5
+    assert sim.calls.total("ListShards") > 25
+    assert (
+        sim.clock.monotonic() - began < 3
+    )  # 2 s for the tip; pauses as between pages of DynamoDB's would take as long again

@@ -49,14 +49,9 @@ def _ours(_: Any, ours: Any) -> Any:
     return ours
 
 
-def _not_trimmed(theirs: Any, ours: Any) -> Any:
-    return ours if theirs == {"status": 400, "error": "TrimmedDataAccessException"} else theirs
-
-
 INVALID = _error("ValidationException")
 UNKNOWN = _error("ResourceNotFoundException")
 MINISTACK = "ministack"
-LOCAL = "DynamoDB Local"
 
 KNOWN: list[Known] = [
     Known(MINISTACK, "ministack writes a record for a write that changes nothing", "records.*", _without_needless),
@@ -87,9 +82,6 @@ KNOWN: list[Known] = [
     Known(MINISTACK, "ministack gives the old stream's records in the new one", "records of the new stream", _ours),
     Known(MINISTACK, "ministack takes any TimeToLiveSpecification", "time to live .*", INVALID),
     Known(MINISTACK, "ministack writes no record for a delete by time to live", "records by time to live", _ours),
-    Known(LOCAL, "DynamoDB Local looks for a stream whose ARN is none", "describe: (malformed|short) ARN", INVALID),
-    Known(LOCAL, "DynamoDB Local makes an item of an update that only removes", "remove from no item", _ours),
-    Known(LOCAL, "DynamoDB Local trims a stream when another table is made", "records after .*", _not_trimmed),
 ]
 
 

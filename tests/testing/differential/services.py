@@ -1,4 +1,4 @@
-"""The services compared: the simulator, ministack, and Amazon's DynamoDB Local, each on loopback."""
+"""The services compared: the simulator and ministack, each on loopback."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ class Service(NamedTuple):
     name: str
     tables: Any
     streams: Any
-    patience: float  # seconds to wait for a delete by time to live
 
 
-def connect(name: str, url: str, *, patience: float = 5) -> Service:
+def connect(name: str, url: str) -> Service:
     """Clients that check nothing themselves, so that mistakes arrive."""
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     config = Config(retries={"max_attempts": 0}, parameter_validation=False, proxies={}, read_timeout=60)
     made = [session.client(kind, endpoint_url=url, config=config) for kind in ("dynamodb", "dynamodbstreams")]
-    return Service(name, made[0], made[1], patience)
+    return Service(name, *made)
 
 
 @contextlib.contextmanager
@@ -59,21 +58,6 @@ def ministack(folder: Path) -> Iterator[Service]:
     environment |= {"STATE_DIR": str(folder), "TMPDIR": str(folder), "LOG_LEVEL": "WARNING"}
     with _running([sys.executable, "-W", "ignore", "-c", IMPATIENT], environment, folder, port):
         yield connect("ministack", f"http://{HOST}:{port}")
-
-
-@contextlib.contextmanager
-def dynamodb_local(jars: Path, folder: Path) -> Iterator[Service]:
-    """It listens on every interface: start it in a network namespace of its own."""
-    port = _free_port()
-    java = ["java", f"-Djava.library.path={jars}", "-cp", f"{jars}/*"]
-    server = [
-        "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
-        "-inMemory",
-        "-sharedDb",
-        "-disableTelemetry",
-    ]
-    with _running([*java, *server, "-port", str(port)], dict(os.environ), folder, port):
-        yield connect("DynamoDB Local", f"http://{HOST}:{port}", patience=40)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from streamiter.testing.images import plain_image
+from streamiter.testing.truth.images import plain_image
 from tests.testing.differential.world import World
 
 Image = dict[str, dict[str, Any]]

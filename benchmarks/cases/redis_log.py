@@ -1,0 +1,162 @@
+"""Logs in Redis: how fast a log is written and an app works it off, beside plain redis-py loops on the same server."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import redis
+
+from benchmarks.measure import Scale
+from benchmarks.results import Result, Row
+from streamiter import App, Stream
+from streamiter.log import Entry
+from streamiter.log.redis import RedisLog
+from tests.store import servers
+
+TITLE = "logs in Redis: 1 KB, 8 partitions, a processor that does nothing"
+PARTITIONS = 8
+PAYLOAD = bytes(range(256)) * 4
+BATCH = 1000
+COUNT = 100  # entries a call of the plain loop, with one XACK each
+LOOP = "XREADGROUP and XACK by redis-py"
+ROUNDS = itertools.count()
+
+
+class Rate(NamedTuple):
+    """Records a second, by the clock and by the CPU time of this process; the server's is nobody's."""
+
+    wall: float
+    cpu: float
+
+
+def run(scale: Scale) -> Result:
+    """Our turn and the peer's, one after the other, on the same server and the same entries."""
+    count = scale.of(160_000, 8_000)
+    with tempfile.TemporaryDirectory() as folder, servers.valkey(Path(folder)) as port:
+        rounds = [_round(port, count) for _ in range(scale.runs)]
+
+    def row(work: str, ours: str, peer: str, told: str, target: float | None) -> Row:
+        ratios = [found[ours].wall / found[peer].wall for found in rounds]
+        by_cpu = [found[ours].cpu / found[peer].cpu for found in rounds]
+        return Row(work, told, ratios, target, by_cpu=by_cpu)
+
+    measured = {
+        name: {"records_per_second": rate.wall, "records_per_cpu_second": rate.cpu}
+        for name, rate in rounds[len(rounds) // 2].items()
+    }
+    return Result(
+        [
+            row("append to a log in Redis, batches of 1,000", "written", "piped", "XADD, piped by redis-py", 0.5),
+            row("an app on it: batches of 100", "batches", "loop", LOOP, 0.6),
+            row("the same: events.records()", "events", "loop", LOOP, 0.3),
+            row("Stream.batches, in one order", "streamed", "loop", LOOP, None),
+        ],
+        {"records": count, "payload_bytes": len(PAYLOAD), "partitions": PARTITIONS, "rates": measured},
+        {"redis-py": {"redis": redis.__version__, "parser": _parser()}},
+    )
+
+
+def _round(port: int, count: int) -> dict[str, Rate]:
+    url = f"redis://127.0.0.1:{port}/orders?app=bench{next(ROUNDS)}"
+    log = RedisLog(url)
+    log.grow(PARTITIONS)
+    with redis.Redis(port=port) as client:
+        try:
+            return {
+                "written": _timed(lambda: _append(log, count)),
+                "piped": _timed(lambda: _pipe(client, count)),
+                "loop": _timed(lambda: _loop(client, count)),
+                "batches": _timed(lambda: _work(port, url, count, is_events=False)),
+                "events": _timed(lambda: _work(port, url, count, is_events=True)),
+                "streamed": _timed(lambda: _stream(url)),
+            }
+        finally:
+            client.flushall()
+            log.close()
+
+
+def _timed(work: Callable[[], int]) -> Rate:
+    wall, cpu = time.monotonic(), time.process_time()
+    count = work()
+    return Rate(count / (time.monotonic() - wall), count / (time.process_time() - cpu))
+
+
+def _append(log: RedisLog, count: int) -> int:
+    entries = [Entry(PAYLOAD, b"key-%d" % number) for number in range(BATCH)]
+    for turn in range(count // BATCH):
+        log.append(turn % PARTITIONS, entries)
+    return count
+
+
+def _keys() -> list[str]:
+    return [f"plain:{partition}" for partition in range(PARTITIONS)]
+
+
+def _pipe(client: redis.Redis, count: int) -> int:
+    keys = _keys()
+    for turn in range(count // BATCH):
+        pipeline = client.pipeline(transaction=False)
+        for number in range(BATCH):
+            pipeline.xadd(keys[turn % PARTITIONS], {"payload": PAYLOAD, "key": b"key-%d" % number})
+        pipeline.execute()
+    return count
+
+
+def _loop(client: redis.Redis, count: int) -> int:
+    """One group, one consumer; no order between the streams, no lease, no fence."""
+    for key in _keys():
+        client.xgroup_create(key, "bill", id="0", mkstream=True)
+    wanted: Any = dict.fromkeys(_keys(), ">")
+    done = 0
+    while done < count:
+        found: Any = client.xreadgroup("bill", "one", wanted, count=COUNT)
+        for key, entries in found:
+            done += len([fields for _, fields in entries])
+            client.xack(key, "bill", *[written for written, _ in entries])
+    return done
+
+
+def _work(port: int, url: str, count: int, *, is_events: bool) -> int:
+    """An app of one worker, whose leases are on the same server, from its start to its end."""
+    app = App(f"bench-{'events' if is_events else 'batches'}", store=f"redis://127.0.0.1:{port}/0")
+    done = 0
+
+    def note(number: int) -> None:
+        nonlocal done
+        done += number
+        if done >= count:
+            app.stop()
+
+    if is_events:
+
+        @app.processor(url)
+        async def one_by_one(events: Any) -> None:
+            async for _ in events.records():
+                note(1)
+
+    else:
+
+        @app.processor(url, size=COUNT)
+        async def together(batch: Any) -> None:
+            note(len(batch))
+
+    asyncio.run(app.serve())
+    assert done == count
+    return done
+
+
+def _stream(url: str) -> int:
+    with Stream(url) as stream:
+        return sum(map(len, stream.batches(BATCH, until="caught_up")))
+
+
+def _parser() -> str:
+    from redis.utils import HIREDIS_AVAILABLE
+
+    return "hiredis" if HIREDIS_AVAILABLE else "pure Python"

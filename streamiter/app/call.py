@@ -1,0 +1,62 @@
+"""Calls: the user's function as it is called: on the loop or on a thread, through the middleware, with the lease if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from streamiter.app.threads import Calls
+
+if TYPE_CHECKING:
+    from streamiter.app.processor import Processor
+
+
+class Withheld(Exception):
+    """The lease was let go, or is not certain any more, before a thread was free: the function was not called."""
+
+
+class Call:
+    """One processor's function, ready to be called. On its thread it is asked once more whether it may have the records.
+
+    `is_withheld` tells that it may not, whatever a middleware makes of that: then they were not handed over (law 9).
+    """
+
+    def __init__(self, function: Any, processor: Processor, threads: Calls, may_deliver: Callable[[], bool]) -> None:
+        self.is_withheld = False
+        self._function = function
+        self._is_async = processor.handler.is_async
+        self._middleware = processor.middleware
+        self._threads = threads
+        self._may_deliver = may_deliver
+
+    async def __call__(self, *arguments: Any) -> None:
+        """Calls it; what it raises comes through."""
+        first, *rest = arguments
+        await uncancelled(self._through(0, first, rest))
+
+    async def _through(self, depth: int, first: Any, rest: list[Any]) -> None:
+        if depth < len(self._middleware):
+            await self._middleware[depth](first, lambda told: self._through(depth + 1, told, rest))
+        elif self._is_async:
+            await self._function(first, *rest)
+        else:
+            await self._threads.call(partial(self._on_a_thread, first, *rest))
+
+    def _on_a_thread(self, *arguments: Any) -> None:
+        if not self._may_deliver():
+            self.is_withheld = True
+            raise Withheld
+        self._function(*arguments)
+
+
+async def uncancelled(called: Awaitable[Any]) -> None:
+    """Awaits a function of the user's. A CancelledError of its own making is an error as any other: nobody cancelled us."""
+    try:
+        await called
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("the function was cancelled from within: it awaited what somebody cancelled") from error

@@ -1,0 +1,12 @@
+"""The worker's clock: it goes on while the machine sleeps, so that a worker that wakes up knows that its leases are old."""
+
+from __future__ import annotations
+
+from streamiter.clock import SystemClock, booted
+
+
+class WorkerClock(SystemClock):
+    """As the machine's, but `monotonic` counts sleep where the system can tell (CLOCK_BOOTTIME)."""
+
+    def monotonic(self) -> float:
+        return booted()

@@ -1,0 +1,224 @@
+"""The feed: the iterator that an `events` processor gets; a record counts as processed when the next one is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Generic, Protocol
+
+from streamiter.app.value import value_of
+from streamiter.errors import InvalidOption
+from streamiter.record import Record
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from streamiter.app.held import HeldLease
+    from streamiter.lease.wishes import Entry
+
+    R = TypeVar("R", bound=Record, default=Record)
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R")
+
+
+ACKS = 64  # a run that never waits for anything tells so many at once: pages are fetched beside it
+
+
+class Giver(Protocol):
+    """What the feed may ask and tell of its lease."""
+
+    def may_deliver(self) -> bool:
+        """Whether a record may be handed over at this very moment."""
+
+    def begin(self, number: int) -> None:
+        """The processor has this record."""
+
+    def end(self, number: int) -> None:
+        """The processor has it no more."""
+
+    def ack(self, entries: Sequence[Entry]) -> None:
+        """These are processed."""
+
+    def give_back(self, entries: Sequence[Entry]) -> None:
+        """These were not handed over."""
+
+
+class Feed:
+    """Entries on their way to one run of the processor, which has up to `most` of them at a time."""
+
+    def __init__(self, giver: Giver, most: int) -> None:
+        self._giver = giver
+        self._most = most
+        self._waiting: deque[Entry] = deque()
+        self._handed: dict[int, Entry] = {}  # with the processor
+        self._acked: list[Entry] = []  # processed, and still to be told
+        self._news = asyncio.Event()
+        self._is_ended = False
+        self._has_returned = False  # some that waited went back: they come again once those that are out are acked
+        self.is_closed = False
+
+    # -- the runtime's side
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """More entries; a feed that is closed does not take them."""
+        if self.is_closed:
+            self._giver.give_back(entries)
+            return
+        self._waiting.extend(entries)
+        self._has_returned = False
+        self._news.set()
+
+    def end(self) -> None:
+        """The shard was read to its end: no other records come than those that are on their way."""
+        self._is_ended = True
+        self._news.set()
+
+    def close(self) -> None:
+        """Nothing more is handed over; what waits goes back."""
+        self.tell_acked()
+        self.is_closed = True
+        self._return_waiting()
+        self._news.set()
+
+    def take_unacked(self) -> list[Entry]:
+        """What the processor has and did not ack; it has them no more."""
+        unacked, self._handed = list(self._handed.values()), {}
+        for entry in unacked:
+            self._giver.end(entry.number)
+        return unacked
+
+    # -- the processor's side
+
+    async def next(self) -> Entry | None:
+        """The next entry, handed over at this moment; None when there will be no more."""
+        while True:
+            self._news.clear()
+            entry = self.next_now()
+            if entry is not None or self.is_closed:
+                return entry
+            await self._news.wait()
+
+    async def more(self) -> Entry | None:
+        """The next entry; None also where no other comes before those are acked that were handed over."""
+        while True:
+            self._news.clear()
+            entry = self.next_now()
+            is_dry = self._is_ended or self._has_returned or len(self._handed) >= self._most
+            if entry is not None or self.is_closed or is_dry:
+                return entry
+            await self._news.wait()
+
+    def take_back(self, entry: Entry) -> None:
+        """One that the processor did not get after all: it is the next one again."""
+        del self._handed[entry.number]
+        self._giver.end(entry.number)
+        self._waiting.appendleft(entry)
+
+    def next_now(self) -> Entry | None:
+        """The next entry, if one is here and may be handed over."""
+        if not self._waiting or self.is_closed:
+            return None
+        if not self._giver.may_deliver():
+            self._return_waiting()  # they come again once the lease is certain
+            return None
+        entry = self._waiting.popleft()
+        self._handed[entry.number] = entry
+        self._giver.begin(entry.number)
+        return entry
+
+    def ack_all(self) -> None:
+        """All that was handed over is processed. The engine hears of many at once, in the loop's next turn at the latest."""
+        if self._handed:
+            if not self._acked:
+                asyncio.get_running_loop().call_soon(self.tell_acked)
+            self._acked += self.take_unacked()
+            if len(self._acked) >= ACKS:
+                self.tell_acked()
+
+    def tell_acked(self) -> None:
+        """The engine is to hear at once what is processed."""
+        if self._acked:
+            acked, self._acked = self._acked, []
+            self._giver.ack(acked)
+
+    def ack(self, record: Record) -> None:
+        """This record is processed."""
+        for number, entry in self._handed.items():
+            if entry.record is record:
+                del self._handed[number]
+                self._giver.end(number)
+                self._giver.ack([entry])
+                return
+
+    def _return_waiting(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = list(self._waiting), deque()
+            self._has_returned = True
+            self._giver.give_back(waiting)
+
+
+class Events(Generic[R]):
+    """The records of one lease, as they come: `async for record in events.records()`, or `await events.take(100, within=0.5)`.
+
+    It ends when the lease does: its shard is read to its end, another worker gets it, or the app stops.
+    """
+
+    def __init__(self, feed: Feed, lease: HeldLease, model: Callable[[Record], object] | None = None) -> None:
+        self.lease = lease
+        """The lease whose records these are."""
+        self._feed = feed
+        self._model = model
+
+    async def records(self) -> AsyncGenerator[R, None]:
+        """One record after the other; each counts as processed once the next is asked for."""
+        while (entry := await self._feed.next()) is not None:
+            yield self._given(entry)
+            self._feed.ack_all()
+
+    async def values(self) -> AsyncIterator[Any]:
+        """As `records`, but what the records carry: a topic's values, or what `model=` makes of them."""
+        async with aclosing(self.records()) as records:
+            async for record in records:
+                yield value_of(record)
+
+    def __aiter__(self) -> AsyncIterator[R]:
+        return self.records()
+
+    async def take(self, n: int, within: float | None = None) -> list[R]:
+        """Up to `n` records at once; waits for the first, and `within` seconds for more. Empty only when there are no more.
+
+        What was taken before counts as processed. Fewer come where no other follows as long as these are not processed: at the
+        shard's end, where `in_flight` allows no more, while the lease is uncertain, and before a record that cannot be read.
+        """
+        if n < 1:
+            raise InvalidOption(f"events.take(n) takes 1 record or more, not {n}")
+        self._feed.ack_all()
+        first = await self._feed.next()
+        if first is None:
+            return []
+        found = [self._given(first)]
+        try:
+            async with asyncio.timeout(within):
+                while len(found) < n and (entry := await self._feed.more()) is not None:
+                    try:
+                        found.append(self._given(entry))
+                    except Exception:  # the next call raises it, when these are processed: it is to fail alone
+                        self._feed.take_back(entry)
+                        break
+        except TimeoutError:
+            pass
+        return found
+
+    def ack(self, record: Record) -> None:
+        """This record is processed, whatever becomes of others that were given."""
+        self._feed.ack(record)
+
+    def _given(self, entry: Entry) -> R:
+        if self._model is not None:
+            self._model(entry.record)
+        record: R = entry.record
+        return record

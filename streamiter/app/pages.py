@@ -1,0 +1,213 @@
+"""Pages: one lease's shard, read page by page from its checkpoint: what came, or why nothing more can come.
+
+Calls block: threads make them. Nothing waits here; what is to wait for is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+from streamiter.app.repeats import Repeats
+from streamiter.clock import microseconds
+from streamiter.errors import IteratorExpired, PositionTrimmed, ShardGone, TimeUnsupported, TransientError
+from streamiter.lease.floors import floor_of, rank_of
+from streamiter.lease.lease import ACCEPTED, AT_TIME, OPENED, TIP, Lease
+from streamiter.lease.wishes import Checkpoint
+from streamiter.merge import TIP_EMPTIES
+from streamiter.merge.order import order_times, places_after, stamp, told_by
+from streamiter.position import After, AtTime, Horizon, Place, Position
+from streamiter.reading.gaps import REMOVED, TOO_OLD, TRIMMED
+from streamiter.reading.patience import Patience
+from streamiter.record import Record
+from streamiter.shard import Shard
+from streamiter.source.base import Page, ShardIterator, Source
+from streamiter.source.cursor import Cursor, open_cursor
+
+
+@dataclass(slots=True)
+class Read:
+    """What one turn brought: records with their checkpoints, and what to do next."""
+
+    records: Sequence[Record] = ()
+    checkpoints: Sequence[Checkpoint] = ()
+    rest_us: int = 0  # until the next turn
+    tip_us: int | None = None  # the shard's tip as of this moment, in service time, is what this came to
+    is_end: bool = False
+    children: tuple[Shard, ...] = ()
+    gap: str | None = None
+    start: str | None = None  # the checkpoint that the start stands for, where the source tells
+    error: Exception | None = None  # a fault that may pass: the turn is to be made again
+    rests_at: ShardIterator | None = None  # where the shard rests, so that what is new can be watched for
+
+    def entries(self, group_of: Callable[[Record], Any] | None) -> Iterable[tuple[Checkpoint, Any, Record]]:
+        """The records as the engine takes them: each with its checkpoint, and its group where records have any."""
+        groups = repeat(None) if group_of is None else map(group_of, self.records)
+        return zip(self.checkpoints, groups, self.records, strict=False)
+
+
+class ShardPages:
+    """Reads one shard from where its lease stands. Only one turn is made at a time."""
+
+    def __init__(self, source: Source, lease: Lease, limit: int) -> None:
+        self._source = source
+        self._limit = min(limit, source.page_limit)
+        self._shard_id = lease.key
+        self._rank = rank_of(lease)
+        self._start = position_of(lease)
+        self._place = self._start.place if isinstance(self._start, After) else None
+        # A shard that is gone is no gap where nothing of it was read, nor of a shard before it (law 5).
+        is_first = lease.fence <= 1 and not lease.parents
+        self._may_be_gone = self._place is None and (is_first or bool(lease.progress.get(ACCEPTED)))
+        self._tip_us: int | None = lease.progress.get(TIP)
+        self._skip_before_us: int | None = None  # where the service cannot open at a time, what is older is left out
+        self._order_us = floor_of(lease)  # order time of the record before the one to come
+        self._cursor: Cursor | None = None
+        self._behind: Place | None = None  # the place that it was opened behind, where the source told
+        self._empties = 0
+        self._is_checked = False  # whether the start is known not to be older than what the service holds
+        self._doubted: Place | str | None = ""  # where the shard's end was told, which is asked for once more
+        self._patience = Patience(0)
+        self._repeats = Repeats(source) if source.drops_duplicates else None
+
+    def restart(self) -> None:
+        """Goes on from what the service still holds: a gap was accepted."""
+        self._start, self._place, self._cursor, self._is_checked = Horizon(), None, None, True
+        self._may_be_gone = True
+
+    def turn(self, now_us: int) -> Read:
+        """The next page."""
+        try:
+            if self._cursor is None:
+                self._cursor = open_cursor(self._source, self._shard_id, self._position, now_us)
+                self._empties, self._behind = 0, self._source.place_behind(self._cursor.iterator)
+            page = self._cursor.take(self._source.fetch(self._cursor.iterator, self._limit), now_us)
+        except IteratorExpired:
+            self._cursor = None
+            return Read()
+        except TimeUnsupported:
+            assert isinstance(self._start, AtTime)
+            self._skip_before_us, self._start = self._start.time_us, Horizon(self._start.opened_us)
+            return Read()
+        except PositionTrimmed:
+            return self._trimmed()
+        except ShardGone:
+            self._cursor = None
+            return Read(is_end=True) if self._may_be_gone or self._doubted == self._place else Read(gap=REMOVED)
+        except TransientError as error:
+            return Read(rest_us=self._patience.failed(self._shard_id, error, now_us) - now_us, error=error)
+        self._patience.recovered(self._shard_id, now_us)
+        start = self._anchor()
+        read = self._read(page)
+        read.start = start
+        return read
+
+    # -- inside
+
+    def _anchor(self) -> str | None:
+        """From here on a loss behind the start is told, though nothing was read of it."""
+        behind, self._behind = self._behind, None
+        if behind is None or self._place is not None:
+            return None
+        self._place = behind
+        return checkpoint_of(behind)
+
+    @property
+    def _position(self) -> Position:
+        if self._place is not None and self._place.is_numbered:
+            return After(self._place)
+        return self._start
+
+    def _read(self, page: Page) -> Read:
+        if not self._is_checked and page.service_us is not None:
+            if self._position.is_expired(page.service_us, self._source.retention_us):
+                self._cursor = None
+                return Read(gap=TOO_OLD)
+            self._is_checked = True
+        if page.next is None:
+            self._cursor = None
+            if not page.children and self._doubts_end(page):
+                return self._found(page, is_end=False, rest_us=0)
+            return self._found(page, is_end=True, rest_us=0)
+        found = self._found(page, is_end=False, rest_us=self._rest_us(page))
+        found.rests_at = page.next if found.rest_us else None
+        return found
+
+    def _doubts_end(self, page: Page) -> bool:
+        """An end may be false: it counts once it is told twice at the same place."""
+        stands = self._place if not page.records else Place.of(page.records[-1].sequence_number or "0")
+        if self._doubted == stands and not page.records:
+            return False
+        self._doubted = stands
+        return True
+
+    def _rest_us(self, page: Page) -> int:
+        """How long to leave the shard alone: its service's rates, and, at its tip, a moment that grows."""
+        if page.records:
+            self._empties = 0
+            is_tip = self._source.watches and page.caught_up
+            return max(page.rest_us, microseconds(self._source.poll_interval)) if is_tip else page.rest_us
+        self._empties += 1
+        if page.caught_up is not True and self._empties < TIP_EMPTIES:
+            return page.rest_us
+        rest_us = min(
+            microseconds(self._source.poll_interval) * self._empties, microseconds(self._source.idle_interval)
+        )
+        return max(page.rest_us, rest_us)
+
+    def _found(self, page: Page, *, is_end: bool, rest_us: int) -> Read:
+        is_tip = not page.records and not is_end and (page.caught_up is True or self._empties >= TIP_EMPTIES)
+        tip_us = page.service_us if is_tip else None
+        if tip_us is not None:
+            self._tip_us = tip_us
+        found = Read(rest_us=rest_us, tip_us=tip_us, is_end=is_end, children=page.children if is_end else ())
+        if page.records:
+            self._may_be_gone, self._tip_us = False, None
+            found.records, found.checkpoints = self._placed(page.records)
+        return found
+
+    def _placed(self, records: Sequence[Record]) -> tuple[Sequence[Record], Sequence[str]]:
+        """The records with their order on them, and the checkpoint behind each of them."""
+        told = told_by(records)
+        times = order_times(told, self._order_us)
+        places = places_after(self._place, told)
+        stamp(told.records, self._rank, times, places)
+        self._order_us = times[-1]
+        last = told.records[-1]
+        self._place = places[-1] or Place.of(last.sequence_number)
+        records = told.records if self._repeats is None else self._repeats.marked(told.records)
+        checkpoints = told.numbers if places[0] is None else [checkpoint_of(place) for place in places if place]
+        if self._skip_before_us is None:
+            return records, checkpoints
+        first = next((n for n, us in enumerate(times) if us >= self._skip_before_us), len(times))
+        if first < len(times):
+            self._skip_before_us = None
+        return records[first:], checkpoints[first:]
+
+    def _trimmed(self) -> Read:
+        self._cursor = None
+        if isinstance(self._position, Horizon | AtTime):
+            return Read()  # nothing was read of it yet: the horizon only moved on
+        if self._tip_us is not None and not self._source.is_counted:
+            # All up to its tip was read; only the last record is old. The next page tells whether that tip is, too.
+            self._start, self._place, self._is_checked = AtTime(self._tip_us), None, False
+            return Read()
+        return Read(gap=TRIMMED)
+
+
+def position_of(lease: Lease) -> Position:
+    """Where reading begins, by a lease's checkpoint."""
+    number, _, since = lease.checkpoint.partition("/")
+    opened_us = lease.progress.get(OPENED)
+    if number == AT_TIME:
+        return AtTime(int(since), opened_us)
+    return After(Place.of(number, int(since or 0))) if number.isdigit() else Horizon(opened_us)
+
+
+def checkpoint_of(place: Place) -> str:
+    """A place as a lease keeps it. A shard whose first records have no numbers cannot open behind them."""
+    if not place.is_numbered:
+        return "TRIM_HORIZON"
+    return f"{place.text}/{place.since}" if place.since else place.text

@@ -1,0 +1,256 @@
+"""The worker: all processors of an app in one process: it opens what they share, runs them, and ends them together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from streamiter.app.forms import Form
+from streamiter.app.kit import Job, Kit, Pools
+from streamiter.app.pages import ShardPages
+from streamiter.app.processor import Processor
+from streamiter.app.reader import Reader, ShardReader
+from streamiter.app.runtime import Runtime
+from streamiter.app.stats import AppStats
+from streamiter.app.threads import Calls, Threads
+from streamiter.app.ticking import WorkerTimers, leader_stats, timers_of
+from streamiter.app.timers import Timer
+from streamiter.app.total import TotalReader
+from streamiter.clock import SECOND_US, Clock, microseconds
+from streamiter.errors import InvalidOption, StreamiterError
+from streamiter.lease import Engine, Lease, Order, Shards
+from streamiter.lease.lease import AT_TIME, START
+from streamiter.locate import locate
+from streamiter.reading.patience import Patience, retrying
+from streamiter.source.base import Source
+from streamiter.store import Announcement, Table
+from streamiter.store.locate import open_store
+from streamiter.stream.position import parse_position
+from streamiter.token import Token
+
+if TYPE_CHECKING:
+    from streamiter.app.app import App
+
+logger = logging.getLogger("streamiter.app")
+
+PATIENCE_US = 60 * SECOND_US  # with a service that does not answer as the app starts
+STORE_CALLS = 4  # side by side; a store's connection serves one at a time in any case
+SOURCE_CALLS = 32  # of each processor: none waits behind another's
+WORD_CALLS = 2  # of each processor: one listens, the other tells
+USER_CALLS = 1000  # threads are started as they are needed: a function that hangs takes none from others
+
+
+class AppWorker:
+    """Runs an app's processors until it is stopped, or one of them fails. `make_calls` gives what makes calls that block."""
+
+    def __init__(self, app: App, only: Sequence[str] | None, make_calls: Callable[[str, int], Calls] = Threads) -> None:
+        self._app = app
+        self._make_calls = make_calls
+        self._processors, self._timers = selected(app, only)
+        self._runtimes: dict[str, Runtime] = {}
+        self._parts: list[Runtime | WorkerTimers] = []
+        self._calls: list[Calls] = []
+        self._sources: list[tuple[Source[Any], Calls]] = []
+        self._error: BaseException | None = None
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until all leases are released; raises what a processor or the store failed with."""
+        app = self._app
+        store = open_store(app.store)
+        try:
+            store_calls, user_calls = self._threads("store", STORE_CALLS), self._threads("user", USER_CALLS)
+
+            def kit() -> Kit:
+                pools = Pools(
+                    store_calls, self._threads("source", SOURCE_CALLS), user_calls, self._threads("words", WORD_CALLS)
+                )
+                return Kit(store, app.clock, pools, app.tell, self._fail, app.observer)
+
+            if await self._open_all(kit):
+                self._parts = [*self._runtimes.values(), *timers_of(app, self._timers, kit())]
+                for part in self._parts:
+                    part.start()
+                await self._until_left()
+        finally:
+            for part in self._parts:
+                await part.close()
+            for source, calls in self._sources:
+                await calls.call(source.close)
+            for calls in self._calls:
+                calls.close()
+            store.close()
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Lets all leases go, once what runs is done."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            for part in self._parts:
+                part.leave()
+
+    def stats(self) -> AppStats:
+        """What is held, and what was done."""
+        processors = {name: told.stats() for name, told in self._runtimes.items()}
+        now_us = microseconds(self._app.clock.monotonic())
+        others = [part for part in self._parts if isinstance(part, Runtime) and part not in self._runtimes.values()]
+        leader = leader_stats(others[0].engine, now_us) if others else None
+        return AppStats(self._app.name, self._app.worker_id, processors, leader)
+
+    # -- inside
+
+    async def _until_left(self) -> None:
+        waits = [asyncio.ensure_future(part.left.wait()) for part in self._parts]
+        everyone = asyncio.gather(*waits)
+        try:
+            while True:
+                try:
+                    await asyncio.shield(everyone)
+                    return
+                except asyncio.CancelledError:
+                    if self._stopping.is_set():
+                        raise  # twice: at once
+                    self.stop()
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _fail(self, error: BaseException) -> None:
+        if self._error is None:
+            self._error = error
+            logger.error("%s stops: %s", self._app.name, error)
+            if not isinstance(error, StreamiterError):  # of ours, perhaps: then nothing is sure to be released
+                pace = self._app.pace
+                seconds = (pace.grace_us + pace.failover_us) / SECOND_US
+                asyncio.get_running_loop().call_later(seconds, self._give_up)
+        self.stop()
+
+    def _give_up(self) -> None:
+        for part in self._parts:
+            part.left.set()
+
+    def _threads(self, name: str, most: int) -> Calls:
+        calls = self._make_calls(name, most)
+        self._calls.append(calls)
+        return calls
+
+    async def _open_all(self, make_kit: Callable[[], Kit]) -> bool:
+        """Looks all sources up; gives whether that was done before the app was stopped: a service may not answer for long."""
+        opening = asyncio.ensure_future(self._open_each(make_kit))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if self._stopping.is_set():
+                return False
+            await opening
+            return True
+        finally:
+            opening.cancel()
+            stopping.cancel()
+
+    async def _open_each(self, make_kit: Callable[[], Kit]) -> None:
+        for processor in self._processors:
+            self._runtimes[processor.name] = await self._open(processor, make_kit)
+
+    async def _open(self, processor: Processor, make_kit: Callable[[], Kit]) -> Runtime:
+        """The processor's source is looked up before anything is read."""
+        kit, source = make_kit(), locate(processor.source)
+        self._sources.append((source, kit.threads.source))
+        retention_us = await kit.threads.source.call(partial(_look_up, source, self._app.clock))
+        return self._runtime(processor, source, retention_us, kit)
+
+    def _runtime(self, processor: Processor, source: Source[Any], retention_us: int, kit: Kit) -> Runtime:
+        app = self._app
+        tables = Table("leases", app.name, processor.name), Table("workers", app.name, processor.name)
+        listing_us = microseconds(source.listing_interval)
+        start, now_us, wall_us = (
+            _start(processor, app),
+            microseconds(app.clock.monotonic()),
+            microseconds(app.clock.now()),
+        )
+        shards = None if processor.order == "total" else Shards(start, retention_us, listing_us, wall_us - now_us)
+        engine = Engine(
+            app.worker_id,
+            now_us,
+            shards=shards,
+            start=start,
+            pace=app.pace,
+            order=_order(processor),
+            wall_us=wall_us,
+        )
+
+        is_inline = self._make_calls is not Threads
+
+        def reader(lease: Lease) -> Reader:
+            if processor.order == "total":
+                is_many = processor.hands_out_many
+                within = processor.within_seconds if is_many else 0.0
+                alone = processor.refuses if is_many and processor.looks_at_each else None
+                size = processor.size
+                return TotalReader(source, lease, size=size, within_seconds=within, alone=alone, inline=is_inline)
+            return ShardReader(ShardPages(source, lease, source.page_limit), kit.threads.source)
+
+        seconds = app.pace.failover_us / SECOND_US
+        word = Announcement(app.name, _stream_of(source.name), processor.name, app.worker_id, "", valid_seconds=seconds)
+        job = Job(processor, tables, reader, source.list_shards, word, None if is_inline else source)
+        return Runtime(engine, job, kit)
+
+
+def selected(app: App, only: Sequence[str] | None) -> tuple[list[Processor], list[Timer]]:
+    """The processors and timers of these names; all of them, where none are named."""
+    if only is None:
+        return list(app.processors.values()), list(app.timers.values())
+    if isinstance(only, str):
+        raise InvalidOption(f"only= takes a list of names, such as [{only!r}]")
+    if not only:
+        raise InvalidOption("only= names nothing to run")
+    known = {**app.processors, **app.timers}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise InvalidOption(f"{app.name} has no processor or timer {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+    timers = [timer for name, timer in app.timers.items() if name in only]
+    left_out = [name for name, timer in app.timers.items() if timer.on_leader and name not in only]
+    if left_out and any(timer.on_leader for timer in timers):
+        raise InvalidOption(
+            f"the leader runs all timers that have on_leader=True: name {', '.join(left_out)} too, or give that timer an app "
+            "of its own"
+        )
+    return [processor for name, processor in app.processors.items() if name in only], timers
+
+
+def _look_up(source: Source[Any], clock: Clock) -> int:
+    """Whether there is such a stream, and how long it holds records; a service that does not answer is waited for."""
+    return retrying(lambda: (source.name, source.retention_us), clock, Patience(PATIENCE_US))[1]
+
+
+def _stream_of(name: str) -> str:
+    """A stream's name without what surrounds it: of an ARN, or of a log's app."""
+    if name.startswith("arn:"):
+        return (name.split("/")[1:2] or [name])[0]
+    return name.rpartition(":")[2].rpartition(".")[2]
+
+
+def _start(processor: Processor, app: App) -> str:
+    """Where leases begin, as the engine writes it."""
+    position = parse_position(processor.start, "", app.clock)
+    if not isinstance(position, Token) or position.lanes:
+        raise InvalidOption(
+            f"{processor.name}: start= takes 'trim_horizon' or a time; seed leases from a token by `streamiter leases import`"
+        )
+    return START if position.start is None else f"{AT_TIME}/{position.start}"
+
+
+def _order(processor: Processor) -> Order:
+    if processor.order == "total":  # nothing is read on before all that was read is acked: see total.py
+        is_open = processor.handler.form is Form.EVENTS
+        return Order(batch=processor.size, buffer=1, is_open=is_open)
+    if processor.order == "key":
+        return Order(by_key=True, concurrency=processor.concurrency, buffer=processor.in_flight)
+    if processor.handler.form is Form.EVENTS:
+        return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True)
+    within_us = microseconds(processor.within_seconds) if processor.hands_out_many and processor.size > 1 else 0
+    return Order(batch=processor.size, buffer=processor.in_flight, within_us=within_us)

@@ -1,0 +1,392 @@
+"""Works: one lease's records handed to the user's function, in each form that it can have."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from streamiter.app.call import Call, uncancelled
+from streamiter.app.desk import Desk
+from streamiter.app.feed import Events, Feed
+from streamiter.app.forms import Form
+from streamiter.app.threads import Calls
+
+if TYPE_CHECKING:
+    from streamiter.app.processor import Processor
+    from streamiter.lease.wishes import Entry
+
+logger = logging.getLogger("streamiter.app")
+
+BEGIN_ANEW_SECONDS = 1.0  # after a processor returned though there was more to come
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+
+class Work(ABC):
+    """What hands the records of one lease over. The engine says which, and when."""
+
+    def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
+        self.desk = desk
+        self.processor = processor
+        self.threads = threads
+        self.spawn = spawn
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    @abstractmethod
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """These are to be handed over now."""
+
+    def end(self) -> None:  # noqa: B027 - most need not know
+        """The shard was read to its end: what was delivered by now is all there is."""
+
+    def stop(self) -> None:  # noqa: B027 - most need do nothing: the engine delivers nothing more
+        """The worker lets the lease go."""
+
+    def close(self, why: str) -> None:
+        """The lease is ours no more ("lost", "released", "completed"). What still runs of a lost one is cancelled."""
+        self.desk.is_open = False
+        if why == "lost":
+            for task in self.tasks:
+                task.cancel()
+
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs it beside the loop's other work, until the lease is lost."""
+        task = self.spawn(coroutine)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def call(self, function: Any) -> Call:
+        """The function, as it is called."""
+        return Call(function, self.processor, self.threads, self.desk.may_deliver)
+
+    def arguments(self, first: Any) -> tuple[Any, ...]:
+        """What the function is called with."""
+        return (first, self.desk.lease) if self.processor.handler.wants_lease else (first,)
+
+    def prepared(self, entry: Entry) -> Any:
+        """The record or value to be handed over; what its key, `where` or the model raises comes through."""
+        self.processor.check_key(entry)
+        record = self.processor.prepare(entry.record)
+        return self.processor.value_of(record) if self.processor.handler.form is Form.VALUE else record
+
+
+class OneByOne(Work):
+    """One record after the other."""
+
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """Hands them over in order, each once the one before it is done."""
+        self.run(self._walk(entries))
+
+    async def _walk(self, entries: Sequence[Entry]) -> None:
+        handler = self.processor.handler
+        self.desk.delivered += len(entries)
+        is_here = handler.is_async or self.processor.middleware
+        with self.desk.span(len(entries)) as span:
+            done, error = await (self._walk_here if is_here else self._walk_on_a_thread)(entries)
+            if error is not None:
+                span.fail(error)
+        self.desk.ack(entries[done.acked : done.count])
+        rest = entries[done.count :]
+        if error is not None:
+            self.desk.give_back(rest[1:])
+            self.desk.fail(rest[:1], error)
+        else:
+            self.desk.give_back(rest)
+
+    async def _walk_here(self, entries: Sequence[Entry]) -> tuple[_Done, Exception | None]:
+        call = self.call(self.processor.handler.function)
+        done = _Done(self.desk, entries)
+        for entry in entries:
+            if not self.desk.may_deliver():
+                break
+            self.desk.begin(entry.number)
+            try:
+                await call(*self.arguments(self.prepared(entry)))
+            except Exception as error:
+                return done, None if call.is_withheld else error
+            finally:
+                self.desk.end(entry.number)
+            done.count += 1
+            done.ack_now_and_then()
+        return done, None
+
+    async def _walk_on_a_thread(self, entries: Sequence[Entry]) -> tuple[_Done, Exception | None]:
+        function, desk, done = self.processor.handler.function, self.desk, _Done(self.desk, entries)
+        loop = asyncio.get_running_loop()
+
+        def walk() -> Exception | None:
+            for entry in entries:
+                if not desk.may_deliver():
+                    break
+                desk.begin(entry.number)
+                try:
+                    function(*self.arguments(self.prepared(entry)))
+                except Exception as error:
+                    return error
+                finally:
+                    desk.end(entry.number)
+                done.count += 1
+                if done.is_ack_due:
+                    loop.call_soon_threadsafe(done.ack_now_and_then)
+            return None
+
+        return done, await self.threads.call(walk)
+
+
+class _Done:
+    """How far a walk came: so that a long one acks what it has behind it."""
+
+    EVERY_US = 200_000
+
+    def __init__(self, desk: Desk, entries: Sequence[Entry]) -> None:
+        self.count = 0
+        self.acked = 0
+        self._desk = desk
+        self._entries = entries
+        self._acked_us = desk.now_us()
+
+    @property
+    def is_ack_due(self) -> bool:
+        """Whether some time has passed since the last ack."""
+        return self._desk.now_us() - self._acked_us >= self.EVERY_US
+
+    def ack_now_and_then(self) -> None:
+        """Acks what is done, if some time has passed."""
+        if self.is_ack_due and self.acked < self.count:
+            self._acked_us = self._desk.now_us()
+            upto = self.count
+            self._desk.ack(self._entries[self.acked : upto])
+            self.acked = upto
+
+
+class SideBySide(Work):
+    """Records of different keys at once; the engine sees to it that each key is in order."""
+
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """Begins each of them."""
+        self.desk.delivered += len(entries)
+        for entry in entries:
+            self.run(self._one(entry))
+
+    async def _one(self, entry: Entry) -> None:
+        if not self.desk.may_deliver():
+            self.desk.give_back([entry])
+            return
+        call = self.call(self.processor.handler.function)
+        self.desk.begin(entry.number)
+        raised: Exception | None = None
+        with self.desk.span(1) as span:
+            try:
+                await call(*self.arguments(self.prepared(entry)))
+            except Exception as error:
+                raised = error
+                span.fail(error)
+            finally:
+                self.desk.end(entry.number)
+        if call.is_withheld:
+            self.desk.give_back([entry])
+        elif raised is None:
+            self.desk.ack([entry])
+        else:
+            self.desk.fail([entry], raised)
+
+
+class Batches(Work):
+    """Batch after batch."""
+
+    def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
+        super().__init__(desk, processor, threads, spawn)
+        self._handed = -1  # the number of the last record that the function ever got
+
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """Hands them over together."""
+        self.run(self._one(entries, self.processor.handler.function))
+
+    async def _one(self, entries: Sequence[Entry], function: Any) -> None:
+        if not self.desk.may_deliver():
+            self.desk.give_back(entries)
+            return
+        try:
+            if self.processor.prepares(entries) and not self._is_prepared(entries):
+                for entry in entries:
+                    self.processor.prepare(entry.record)
+        except Exception as error:  # a record that cannot be read: what comes before it goes first
+            place = next(number for number, told in enumerate(entries) if told is entry)
+            if place:
+                self.desk.give_back(entries[place:])
+                await self._one(entries[:place], function)
+            else:
+                self.desk.give_back(entries[1:])
+                self.desk.fail(entries[:1], error)
+            return
+        self.desk.delivered += len(entries)
+        self._handed = max(self._handed, entries[-1].number)
+        batch = self.desk.batch(entries)
+        call = self.call(function)
+        self.desk.begin(entries[0].number)
+        raised: Exception | None = None
+        with self.desk.span(len(entries)) as span:
+            try:
+                await call(*self.arguments(batch))
+            except Exception as error:
+                raised = error
+                span.fail(error)
+            finally:
+                batch.commit_call.close()
+                self.desk.end(entries[0].number)
+        if call.is_withheld:
+            self.desk.give_back(entries)
+        else:
+            await self.desk.settle(entries, batch.commit_call, raised)
+
+    def _is_prepared(self, entries: Sequence[Entry]) -> bool:
+        """Whether the reader just did it: the total order comes in batches that are good, or a bad record by itself."""
+        return self.processor.order == "total" and len(entries) > 1 and entries[0].number > self._handed
+
+
+class Instances(Batches):
+    """A class: an instance for each lease, told of the lease's life."""
+
+    def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
+        super().__init__(desk, processor, threads, spawn)
+        self._instance: Any = None
+        self._is_stopping = False
+
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """Hands them to the instance, which is made for the first ones."""
+        self.run(self._begin(entries))
+
+    def stop(self) -> None:
+        """Tells it that the lease is about to be released."""
+        if not self._is_stopping:
+            self._is_stopping = True
+            self.spawn(self._hook("shutdown_requested"))
+
+    def close(self, why: str) -> None:
+        """Tells it how the lease ended."""
+        super().close(why)
+        if why == "lost":
+            self.spawn(self._hook("lease_lost"))
+        elif why == "completed":
+            self.spawn(self._hook("shard_ended"))
+
+    async def _begin(self, entries: Sequence[Entry]) -> None:
+        if self._instance is None:
+            try:
+                instance = self.processor.handler.function()
+                await self._call(getattr(instance, "initialize", None), self.desk.lease)
+            except Exception as error:
+                self.desk.fail(entries, error)
+                return
+            self._instance = instance
+        await self._one(entries, self._instance.process)
+
+    async def _hook(self, name: str) -> None:
+        hook = getattr(self._instance, name, None)
+        try:
+            await self._call(hook)
+        except Exception:
+            logger.exception("%s: %s() raised an error", self.processor.name, name)
+
+    async def _call(self, function: Any, *arguments: Any) -> None:
+        if function is None:
+            return
+        if asyncio.iscoroutinefunction(function):
+            await function(*arguments)
+        else:
+            await self.threads.call(partial(function, *arguments))
+
+
+class Streams(Work):
+    """An `events` processor: one run of the function for as long as the lease is ours."""
+
+    def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
+        super().__init__(desk, processor, threads, spawn)
+        self._feed: Feed | None = None
+        self._is_ended = False
+        self._kept: list[Entry] = []  # what came after a run had ended, and before the next one begins
+        self._is_stopping = False
+
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """Puts them into the feed of the run, which is begun for the first ones."""
+        self.desk.delivered += len(entries)
+        if self._feed is None:
+            self._feed = Feed(self.desk, self.processor.in_flight)
+            if self._is_ended:
+                self._feed.end()
+            self.run(self._go(self._feed))
+        if self._feed.is_closed:
+            self._kept.extend(entries)
+        else:
+            self._feed.put(entries)
+
+    def end(self) -> None:
+        """Who waits for more gets what there is."""
+        self._is_ended = True
+        if self._feed is not None:
+            self._feed.end()
+
+    def stop(self) -> None:
+        """The iterator ends."""
+        self._is_stopping = True
+        if self._feed is not None:
+            self._feed.close()
+
+    def close(self, why: str) -> None:
+        """The iterator ends; a run of a lost lease is cancelled."""
+        self.stop()
+        super().close(why)
+
+    async def _go(self, feed: Feed) -> None:
+        is_plain = self.processor.model is None and self.processor.where is None
+        prepare = None if is_plain else self.processor.prepare
+        events: Events[Any] = Events(feed, self.desk.lease, prepare)
+        error: Exception | None = None
+        try:
+            await uncancelled(self.processor.handler.function(*self.arguments(events)))
+        except Exception as raised:
+            error = raised
+        was_closed = feed.is_closed
+        feed.tell_acked()
+        unacked = feed.take_unacked()
+        feed.close()
+        if error is not None and unacked:
+            self.desk.fail(unacked, error)
+        else:
+            self._note_return(unacked, error, was_closed=was_closed)
+            with suppress(asyncio.CancelledError):
+                if not was_closed:
+                    await asyncio.sleep(BEGIN_ANEW_SECONDS)
+            self.desk.give_back(unacked)
+        kept, self._kept, self._feed = self._kept, [], None
+        self.desk.give_back(kept)
+
+    def _note_return(self, unacked: Sequence[Entry], error: Exception | None, *, was_closed: bool) -> None:
+        if error is not None:
+            logger.error("%s raised an error with no record in its hands", self.processor.name, exc_info=error)
+        elif not was_closed:
+            logger.warning(
+                "%s returned while its lease %s goes on: it begins anew, and %d records that it did not ack come again",
+                self.processor.name,
+                self.desk.lease.key,
+                len(unacked),
+            )
+
+
+def work_for(desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> Work:
+    """The work that fits the processor's form."""
+    form = processor.handler.form
+    if form is Form.EVENTS:
+        kind: type[Work] = Streams
+    elif form is Form.CLASS:
+        kind = Instances
+    elif form is Form.BATCH:
+        kind = Batches
+    else:
+        kind = SideBySide if processor.order == "key" else OneByOne
+    return kind(desk, processor, threads, spawn)

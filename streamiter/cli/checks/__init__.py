@@ -1,0 +1,1 @@
+"""What doctor, shards and token find out about a stream."""

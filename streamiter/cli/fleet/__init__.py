@@ -1,0 +1,1 @@
+"""Fleets: what the commands for apps and their workers are made of."""

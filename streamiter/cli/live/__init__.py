@@ -1,0 +1,1 @@
+"""Screens that are drawn anew while a stream is watched."""

@@ -1,0 +1,1 @@
+"""Pictures of shards: trees in text, charts as SVG and PNG."""

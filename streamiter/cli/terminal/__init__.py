@@ -1,0 +1,1 @@
+"""What goes to a terminal, and how: colours, status lines, endings, words."""

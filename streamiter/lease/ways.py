@@ -1,0 +1,284 @@
+"""The ways of records through a pipeline: one behind the other, or keys side by side, each key in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import islice, repeat
+from typing import Any, NamedTuple
+
+from streamiter.errors import InvalidOption
+from streamiter.lease.wishes import Entry, Every
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How records go out. By default `batch` at a time, one batch after the other. `by_key`: one of each key, side by side."""
+
+    by_key: bool = False
+    concurrency: int = 1  # with `by_key`, the most records that are out
+    batch: int = 100  # without it, the most that go out together
+    buffer: int = 200  # no page is fetched while so many wait
+    within_us: int = 0  # how long a batch that is not full waits for more records
+    is_open: bool = False  # without `by_key`: more records follow, in order, while up to `batch` are out
+
+    def __post_init__(self) -> None:
+        if min(self.concurrency, self.batch, self.buffer) < 1:
+            raise InvalidOption("concurrency, batch and buffer are 1 or more")
+
+
+class Done(NamedTuple):
+    """So many records are done, with all before them, and this is the last of them."""
+
+    number: int
+    last: Entry | None
+
+
+NOTHING_DONE = Done(0, None)
+
+
+class InOrder:
+    """One behind the other: what is out is a run from the first record that is not acked."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._entries: deque[Entry] = deque()  # from the first that is not acked
+        self._sent = 0  # so many of them have gone out, or were acked out of turn
+        self.out = 0  # how many are with the processor
+        self._acked: set[int] = set()  # out of turn
+        self._back: set[int] = set()  # given back while later ones are out: all wait for those
+        self._came: deque[tuple[int, int]] = deque()  # the first record of each page that is not out, and when it came
+        self._paused_us = 0
+
+    @property
+    def held(self) -> int:
+        """How many records are not acked."""
+        return len(self._entries)
+
+    @property
+    def oldest(self) -> Any:
+        """The first record that is not acked; None where there is none."""
+        return self._entries[0].record if self._entries else None
+
+    def add(self, entries: list[Entry], now_us: int) -> None:
+        """More records, after all that are here."""
+        self._entries.extend(entries)
+        if self._order.within_us:
+            self._came.append((entries[0].number, now_us))
+
+    def take(self, now_us: int, *, is_last: bool) -> tuple[Entry, ...]:
+        """What is to go out now."""
+        if self._back or now_us < self._paused_us:
+            return ()
+        room = self._order.batch - self.out if self._order.is_open else 0 if self._sent else self._order.batch
+        waiting = len(self._entries) - self._sent
+        if room <= 0 or not waiting:
+            return ()
+        full_us = self._full_us()
+        if waiting < self._order.batch and not is_last and full_us is not None and now_us < full_us:
+            return ()
+        taken = run = tuple(islice(self._entries, self._sent, self._sent + room))
+        self._sent += len(run)
+        if self._acked:  # they had been out before, behind one that was given back
+            taken = tuple(entry for entry in run if entry.number not in self._acked)
+            if taken:  # once they are done, so is all of the run
+                taken = (*taken[:-1], taken[-1].upto(run[-1]))
+        self.out += len(taken)
+        self._note_gone()
+        return taken or self.take(now_us, is_last=is_last)
+
+    def ack(self, numbers: Sequence[int]) -> Done:
+        """These are done; gives what now is, with all before it."""
+        if self._are_the_first(numbers):
+            return self._pass(len(numbers))
+        count = 0
+        for number in numbers:
+            if self._is_out(number):
+                self._acked.add(number)
+                self.out -= 1
+        while count < self._sent and self._entries[count].number in self._acked:
+            self._acked.discard(self._entries[count].number)
+            count += 1
+        self.out += count  # they were counted out above
+        done = self._pass(count)
+        self._rewind()
+        return done
+
+    def give_back(self, number: int, again_us: int | None) -> None:
+        """One was not processed. It goes out again once nothing is out any more."""
+        if self._is_out(number):
+            self._back.add(number)
+            self.out -= 1
+            if again_us is not None:
+                self._paused_us = max(self._paused_us, again_us)
+            self._rewind()
+
+    def abandon(self) -> None:
+        """What is out counts as not processed."""
+        first = self._entries[0].number if self._entries else 0
+        for number in range(first, first + self._sent):
+            self.give_back(number, None)
+
+    def again_us(self, now_us: int) -> int | None:
+        """When more can go out."""
+        if now_us < self._paused_us:
+            return self._paused_us
+        full_us = self._full_us()
+        return full_us if full_us is not None and full_us > now_us and not self._sent else None
+
+    def _are_the_first(self, numbers: Sequence[int]) -> bool:
+        """Whether they are the first that are out, as they nearly always are: then they are done without a look at each."""
+        if self._acked or self._back or not numbers or len(numbers) > self._sent:
+            return False
+        first = self._entries[0].number
+        return numbers[-1] == first + len(numbers) - 1 and list(numbers) == list(range(first, first + len(numbers)))
+
+    def _pass(self, count: int) -> Done:
+        """The first ones are done, and out no more."""
+        if not count:
+            return NOTHING_DONE
+        last = self._entries[count - 1]
+        if count == len(self._entries):
+            self._entries.clear()
+        else:
+            for _ in repeat(None, count):
+                self._entries.popleft()
+        self._sent -= count
+        self.out -= count
+        return Done(count, last)
+
+    def _full_us(self) -> int | None:
+        return self._came[0][1] + self._order.within_us if self._came else None
+
+    def _is_out(self, number: int) -> bool:
+        if not self._entries or not 0 <= number - self._entries[0].number < self._sent:
+            return False
+        return number not in self._acked and number not in self._back
+
+    def _rewind(self) -> None:
+        """Once nothing is out, what was given back, and all behind it, goes out anew; but not what was acked meanwhile."""
+        if self._back and not self.out:
+            self._sent = 0
+            self._back.clear()
+
+    def _note_gone(self) -> None:
+        """Forgets when pages came of which nothing waits any more."""
+        if self._sent == len(self._entries):
+            self._came.clear()
+        while len(self._came) > 1 and self._came[1][0] <= self._entries[self._sent].number:
+            self._came.popleft()
+
+
+_EVERY = Every.GROUP
+
+
+class _State(Enum):
+    WAITING = auto()
+    OUT = auto()  # delivered, not yet acked
+    ACKED = auto()  # but one before it is not
+
+
+class SideBySide:
+    """One record of each key at a time, and as many keys as `concurrency` says."""
+
+    def __init__(self, order: Order) -> None:
+        self._concurrency = order.concurrency
+        self._entries: dict[int, Entry] = {}  # from the first that is not acked, in order
+        self._states: dict[int, _State] = {}
+        self._out_groups: set[Hashable] = set()
+        self._paused_us: dict[Hashable, int] = {}  # until when groups rest whose record failed
+        self.out = 0
+
+    @property
+    def held(self) -> int:
+        """How many records are not in the acked prefix."""
+        return len(self._entries)
+
+    @property
+    def oldest(self) -> Any:
+        """The first record that is not acked; None where there is none."""
+        return next((entry.record for entry in self._entries.values()), None)
+
+    def add(self, entries: list[Entry], now_us: int) -> None:
+        """More records, after all that are here."""
+        for entry in entries:
+            self._entries[entry.number] = entry
+            self._states[entry.number] = _State.WAITING
+
+    def take(self, now_us: int, *, is_last: bool) -> tuple[Entry, ...]:
+        """What is to go out now."""
+        taken = tuple(self._free(now_us))
+        for entry in taken:
+            self._states[entry.number] = _State.OUT
+            self.out += 1
+            self._out_groups.add(_group(entry))
+        return taken
+
+    def ack(self, numbers: Sequence[int]) -> Done:
+        """These are done; gives what now is, with all before it."""
+        for number in numbers:
+            if self._states.get(number) is _State.OUT:
+                self._come_back(number, _State.ACKED)
+        done = []
+        for first, state in self._states.items():
+            if state is not _State.ACKED:
+                break
+            done.append(first)
+        last = None
+        for first in done:
+            del self._states[first]
+            last = self._entries.pop(first)
+        return NOTHING_DONE if last is None else Done(len(done), last)
+
+    def give_back(self, number: int, again_us: int | None) -> None:
+        """One was not processed: its group rests until that moment."""
+        if self._states.get(number) is _State.OUT:
+            self._come_back(number, _State.WAITING)
+            if again_us is not None:
+                self._paused_us[_group(self._entries[number])] = again_us
+
+    def abandon(self) -> None:
+        """What is out counts as not processed."""
+        for number in [number for number, state in self._states.items() if state is _State.OUT]:
+            self._come_back(number, _State.WAITING)
+
+    def again_us(self, now_us: int) -> int | None:
+        """When the first group that rests goes on."""
+        return min((moment for moment in self._paused_us.values() if moment > now_us), default=None)
+
+    def _free(self, now_us: int) -> Iterator[Entry]:
+        room = self._concurrency - self.out
+        behind: set[Hashable] = set()  # groups of which a record before this one waits
+        for number, entry in self._entries.items():
+            if room <= 0:
+                return
+            if entry.group is _EVERY:
+                if self._is_first(number) and self._paused_us.get(_EVERY, now_us) <= now_us:
+                    self._paused_us.pop(_EVERY, None)
+                    yield entry
+                return
+            if self._states[number] is not _State.WAITING:
+                continue
+            group = _group(entry)
+            is_free = group not in self._out_groups and group not in behind
+            if is_free and self._paused_us.get(group, now_us) <= now_us:
+                self._paused_us.pop(group, None)
+                room -= 1
+                yield entry
+            behind.add(group)
+
+    def _is_first(self, number: int) -> bool:
+        """Whether it waits, and all before it are done."""
+        return self._states[number] is _State.WAITING and number == next(iter(self._entries))
+
+    def _come_back(self, number: int, state: _State) -> None:
+        self._states[number] = state
+        self.out -= 1
+        self._out_groups.discard(_group(self._entries[number]))
+
+
+def _group(entry: Entry) -> Hashable:
+    group: Hashable = (entry.number,) if entry.group is None else entry.group
+    return group

@@ -1,0 +1,171 @@
+"""The contract of a log: partitions that streamiter can write and read; a new backend is one class of these methods.
+
+A log is a Source, too, of shards that have no parents and never end: Stream, tokens, tables, Spark and processors read it
+as they read DynamoDB. A backend writes the seven methods below; what a Source must do is made of them here, once.
+
+Each entry has a number within its partition: from 1 up, growing, not always dense. A number stands for the place behind its
+entry, 0 for that before all. The log stamps each entry with its own time. Methods block, and are called from several
+threads at once. What a backend cannot do it raises in our words:
+
+    PositionTrimmed    entries behind the place that was asked for are gone; or the log was set back, and never came so far
+    ShardGone          there is no such partition
+    Throttled          asked too often, or the log is full; nothing was written
+    TransientError     a fault that may pass. **An append may have happened all the same.**
+    AccessDenied, InvalidStream    final; the message says what to do
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+from streamiter.clock import LAST_US
+from streamiter.errors import InvalidOption, ShardGone
+from streamiter.log.record import LogRecord
+from streamiter.position import After, AtNumber, AtTime, Horizon, Place, Position
+from streamiter.record import Record
+from streamiter.shard import Shard
+from streamiter.source.base import Page, ShardIterator, ShardPage, Source
+
+_RECORD_BYTES = 450  # what a waiting record takes in memory beyond its payload and key
+
+
+class Entry(NamedTuple):
+    """What is appended: bytes, under a key or none, with what else is to be said of them."""
+
+    payload: bytes
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+def check_entries(entries: Sequence[Entry]) -> None:
+    """Refuses what is no bytes, before anything is written."""
+    for payload, key, _ in entries:
+        if not isinstance(payload, bytes) or (key is not None and not isinstance(key, bytes)):
+            raise InvalidOption("an entry's payload and its key are bytes; a key may be None")
+
+
+class Ends(NamedTuple):
+    """The numbers of a partition's first and last entries that are held; None where it holds none."""
+
+    first: int | None
+    last: int | None
+
+
+class Slice(NamedTuple):
+    """Entries of one partition, in its order, and what else one look at it told."""
+
+    records: Sequence[LogRecord]
+    is_tip: bool  # nothing follows them yet
+    service_us: int | None  # no entry of the log that was not here at this look is ever stamped with an earlier time
+
+
+class Log(Source[LogRecord]):
+    """Where records are kept, and can be written. Partitions are numbered from 0 on; there may come more, never fewer."""
+
+    iterator_us = LAST_US  # a place in a log does not die
+    record_type: type[Record] = LogRecord
+    # A log's times are exact, and what it lost unread it can tell by its numbers. A backend of which that is not so says so.
+    lateness = 0.0
+    grain_us = 1
+    is_counted = True
+    poll_interval = idle_interval = 0.05
+    listing_interval = 1.0  # partitions may be added at any time
+
+    # -- what a backend writes, beside `name` and `close`, which lets go of what was opened: a later call opens it again
+
+    @abstractmethod
+    def partitions(self) -> int:
+        """How many partitions there are; InvalidStream where nobody made the log yet."""
+
+    @abstractmethod
+    def grow(self, partitions: int) -> None:
+        """Makes it so many partitions, and the log itself where there is none; it never makes them fewer."""
+
+    @abstractmethod
+    def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
+        """Writes entries at a partition's end, in this order, and gives their numbers once they are durable."""
+
+    @abstractmethod
+    def read(self, partition: int, after: int, limit: int) -> Slice:
+        """Up to so many of the entries that follow this number.
+
+        PositionTrimmed where one of these is gone, or where the partition never had an entry of so great a number.
+        """
+
+    @abstractmethod
+    def seek(self, partition: int, time_us: int) -> int:
+        """The number behind which all entries stand that were stamped with this time or later, and are held."""
+
+    @abstractmethod
+    def ends(self, partition: int) -> Ends:
+        """What of the partition is held."""
+
+    @abstractmethod
+    def trim(self, partition: int, before: int) -> None:
+        """Lets go of all entries with lower numbers."""
+
+    def now_us(self) -> int | None:
+        """The log's own time: no entry that is appended from now on is stamped with an earlier one."""
+        return self.read(0, self.seek(0, LAST_US), 1).service_us
+
+    def start(self, partition: int) -> int:
+        """The number behind which all entries stand that are held, and all that come."""
+        return self.seek(partition, 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- what a Source does
+
+    @property
+    def retention_us(self) -> int:
+        """As long as there is time: a log forgets what was trimmed, and not what is old."""
+        return LAST_US
+
+    def list_shards(self, after: str | None) -> ShardPage:
+        """The partitions."""
+        service_us = self.now_us()  # before the partitions are counted: all that one holds that comes later is newer
+        return ShardPage(tuple(Shard(str(number)) for number in range(self.partitions())), None, service_us)
+
+    def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
+        """A place in a partition: the number of the entry behind which to read."""
+        partition = self.partition_of(shard_id)
+        match position:
+            case Horizon():
+                after = self.start(partition)
+            case AtTime(time_us):
+                after = self.seek(partition, time_us)
+            case After(place):
+                after = place.number
+                self.read(partition, after, 1)  # so that what is gone is told at once
+            case AtNumber(text):
+                after = int(text) - 1
+        return ShardIterator(shard_id, after)
+
+    def place_behind(self, iterator: ShardIterator) -> Place:
+        """The number of the entry behind which it stands."""
+        return Place(iterator.value, 0)
+
+    def fetch(self, iterator: ShardIterator, limit: int) -> Page[LogRecord]:
+        """What follows a place."""
+        records, is_tip, service_us = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
+        behind = records[-1].number if records else iterator.value
+        size = sum(len(record.raw_payload) + len(record.key or b"") for record in records)
+        return Page(
+            records,
+            ShardIterator(iterator.shard_id, behind),
+            service_us,
+            caught_up=is_tip,
+            size_bytes=size + _RECORD_BYTES * len(records),
+        )
+
+    def partition_of(self, shard_id: str) -> int:
+        """The partition that a shard's id names."""
+        if not (shard_id.isascii() and shard_id.isdigit()):
+            raise ShardGone(f"{self!r} has no shard {shard_id!r}: its shards are its partitions, from 0 on")
+        return int(shard_id)

@@ -1,0 +1,170 @@
+"""Kafka's lanes: one consumer reads all partitions that are asked for; what comes waits, by partition, until it is asked for.
+
+The consumer is told where to read (`assign`): no group divides the partitions. It is asked by one thread at a time, which
+puts what comes where it belongs; the others wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from streamiter.clock import Clock
+from streamiter.errors import PositionTrimmed, TransientError
+from streamiter.log.kafka_words import confluent, in_our_words
+
+TURN_SECONDS = 0.05  # for how long the consumer is asked at a time
+MOST_WAITING = 5_000  # entries of one partition that nobody asked for yet: then it is left alone for a while
+MESSAGES = 1_000  # at a time
+
+Message = Any
+
+
+@dataclass(slots=True)
+class Lane:
+    """One partition: what came of it, and from where on."""
+
+    partition: int
+    behind: int  # the number of the last entry that was handed out, or where reading began: the offset of the next
+    waiting: deque[Message] = field(default_factory=deque)
+    end: int | None = None  # the broker said that nothing follows what came: the offset that comes next
+    is_paused: bool = False
+    error: Exception | None = None
+
+    @property
+    def next(self) -> int:
+        """The least offset of what may come next."""
+        return self.waiting[-1].offset() + 1 if self.waiting else self.behind
+
+
+class Lanes:
+    """Reads partitions from any place, and on from there without a seek."""
+
+    def __init__(self, consumer: Any, topic: str, clock: Clock) -> None:
+        self._consumer = consumer
+        self._topic = topic
+        self._clock = clock
+        self._lanes: dict[int, Lane] = {}
+        self._taken: set[int] = set()  # partitions that a thread waits for: it may be one at a time
+        self._changed = threading.Condition()
+        self._is_asking = False
+
+    def take(self, partition: int, after: int, limit: int, known: int, seconds: float) -> tuple[list[Message], int]:
+        """What follows an entry; or, where the broker says that nothing follows it, the offset that comes next.
+
+        `known`: the offset behind the last entry that is known to be there; a broker's word that is older does not count.
+        Where nothing comes for so long, neither entries nor that word, it is a fault that may pass.
+        """
+        with self._changed:
+            while partition in self._taken:
+                self._changed.wait()
+            self._taken.add(partition)
+            try:
+                return self._take(self._lane(partition, after), limit, known, self._clock.monotonic() + seconds)
+            finally:
+                self._taken.discard(partition)
+                self._changed.notify_all()
+
+    def place(self, partition: int) -> int | None:
+        """Behind which entry the partition is read here; None: it is not."""
+        lane = self._lanes.get(partition)
+        return None if lane is None else lane.behind
+
+    def written(self, partition: int) -> int:
+        """The offset behind all that is written, also by transactions that are still open, as the last answer told it."""
+        return int(self._consumer.get_watermark_offsets(self._place(partition), cached=True)[1])
+
+    def close(self) -> None:
+        """Reads no more."""
+        with self._changed:
+            while self._is_asking:
+                self._changed.wait()
+            self._lanes.clear()
+            self._consumer.close()
+
+    # -- inside; the lock is held
+
+    def _take(self, lane: Lane, limit: int, known: int, ends: float) -> tuple[list[Message], int]:
+        while not (lane.waiting or lane.error):
+            self._turn(TURN_SECONDS if lane.end is None or lane.end < known else 0.0)
+            if lane.end is not None and lane.end >= known:
+                break
+            if self._clock.monotonic() >= ends:
+                raise TransientError(f"partition {lane.partition} of {self._topic!r}: no broker answered in time")
+        if lane.error is not None:
+            self._drop(lane)
+            raise lane.error
+        found = list(islice(lane.waiting, limit))
+        for _ in found:
+            lane.waiting.popleft()
+        if found:
+            lane.behind = found[-1].offset() + 1
+        self._let_flow(lane)
+        return found, lane.end or 0
+
+    def _place(self, partition: int, *offset: int) -> Any:
+        return confluent().TopicPartition(self._topic, partition, *offset)
+
+    def _lane(self, partition: int, after: int) -> Lane:
+        lane = self._lanes.get(partition)
+        if lane is not None and lane.behind == after:
+            return lane
+        if lane is not None:
+            self._drop(lane)
+        self._consumer.incremental_assign([self._place(partition, after)])
+        lane = self._lanes[partition] = Lane(partition, after)
+        return lane
+
+    def _drop(self, lane: Lane) -> None:
+        del self._lanes[lane.partition]
+        self._consumer.incremental_unassign([self._place(lane.partition)])
+
+    def _turn(self, seconds: float) -> None:
+        """Asks the consumer once, or waits for the thread that does so."""
+        if self._is_asking:
+            self._changed.wait(TURN_SECONDS)
+            return
+        self._is_asking = True
+        self._changed.release()
+        try:
+            messages = self._consumer.consume(MESSAGES, seconds)
+        finally:
+            self._changed.acquire()
+            self._is_asking = False
+            self._changed.notify_all()
+        self._put(messages)
+
+    def _put(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            lane = self._lanes.get(message.partition())
+            error = message.error()
+            if error is not None:
+                self._note(lane, error, message.offset())
+            elif lane is not None and message.offset() >= lane.next:
+                lane.waiting.append(message)
+                lane.end = None
+        for lane in self._lanes.values():
+            if len(lane.waiting) > MOST_WAITING and not lane.is_paused:
+                self._consumer.pause([self._place(lane.partition)])
+                lane.is_paused = True
+
+    def _note(self, lane: Lane | None, error: Any, offset: int) -> None:
+        if lane is None:
+            return
+        if error.name() == "_PARTITION_EOF":
+            lane.end = offset
+        elif error.name() in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
+            lane.error = PositionTrimmed(
+                f"partition {lane.partition} of {self._topic!r}: what follows entry {lane.behind} is no longer held"
+            )
+        else:
+            lane.error = in_our_words(error, f"partition {lane.partition} of {self._topic!r}")
+
+    def _let_flow(self, lane: Lane) -> None:
+        if lane.is_paused and len(lane.waiting) < MOST_WAITING // 2:
+            self._consumer.resume([self._place(lane.partition)])
+            lane.is_paused = False

@@ -1,0 +1,69 @@
+"""Locating: a log from its URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from streamiter.errors import InvalidOption, InvalidStream
+from streamiter.log.base import Log
+from streamiter.log.redis_options import WRITTEN
+from streamiter.urls import kept, options_of
+
+# By scheme, how the URL is written; and what opens it. A backend's module, and its library, load when it is opened.
+LOGS: dict[str, str] = {
+    "sqlite": "sqlite:///FILE?topic=NAME",
+    "redis": WRITTEN,
+    "rediss": WRITTEN.replace("redis:", "rediss:"),
+    "kafka": "kafka://HOST:9092/TOPIC",
+}
+
+
+def open_log(log: str | Log, **given: Any) -> Log:
+    """The log that was meant; one that is a log already stays as it is. Nothing is called yet.
+
+    `env:NAME` and `file:PATH` say where the URL stands.
+    """
+    if isinstance(log, Log):
+        return log
+    if not isinstance(log, str):
+        raise InvalidOption(f"a log is a URL ({', '.join(LOGS.values())}), or a Log, not a {type(log).__name__}")
+    url = kept(log, "log", InvalidStream)
+    scheme = url.partition(":")[0].lower()
+    if scheme not in _OPENERS:
+        raise InvalidStream(f"no log is called {scheme!r}; there are {', '.join(LOGS.values())}")
+    if given:
+        raise InvalidOption(f"{scheme}:// takes no {' and no '.join(given)}: all it needs stands in its URL")
+    return _OPENERS[scheme](url)
+
+
+def _sqlite(url: str) -> Log:
+    from streamiter.log.sqlite import SqliteLog
+
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    if "://" not in url or parts.netloc or len(path) < 2 or parts.fragment:
+        raise InvalidStream(
+            "a log in SQLite is written sqlite:///orders.db?topic=orders, or with four slashes: "
+            "sqlite:////var/lib/orders.db?topic=orders"
+        )
+    options = options_of(parts.query, "sqlite", ("topic",))
+    if not options:
+        raise InvalidStream(f"this URL names no topic: it is written {LOGS['sqlite']}")
+    return SqliteLog(path[1:], options["topic"])
+
+
+def _redis(url: str) -> Log:
+    from streamiter.log.redis import RedisLog
+
+    return RedisLog(url)
+
+
+def _kafka(url: str) -> Log:
+    from streamiter.log.kafka import open_kafka
+
+    return open_kafka(url)
+
+
+_OPENERS: dict[str, Callable[[str], Log]] = {"sqlite": _sqlite, "redis": _redis, "rediss": _redis, "kafka": _kafka}

@@ -1,0 +1,1 @@
+"""Records as columns, and columns as users want them."""

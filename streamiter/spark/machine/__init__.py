@@ -1,0 +1,1 @@
+"""The machine that Spark runs on: Java, Python workers, credentials, and errors told plainly."""

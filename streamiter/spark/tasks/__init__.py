@@ -1,0 +1,1 @@
+"""How a part is read: the side of the executors."""

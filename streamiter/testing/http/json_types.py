@@ -1,0 +1,41 @@
+"""JSON types: what a request's member has to be in JSON, and the refusal where it is something else."""
+
+from __future__ import annotations
+
+from streamiter.testing.http.refusal import Refusal
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "blob": (str,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "long": (int, float),
+    "double": (int, float),
+    "float": (int, float),
+    "timestamp": (int, float),
+    "list": (list,),
+    "map": (dict,),
+    "structure": (dict,),
+}
+_NAMES = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
+_JAVA_NAMES = {"boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
+
+
+def check_type(value: object, kind: str) -> None:
+    """Refuses a value that is not of a kind, which is named as the service's description names it."""
+    is_broken = kind in ("integer", "long") and isinstance(value, float) and not value.is_integer()
+    if is_broken or not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        raise Refusal("SerializationException", _complaint(value, kind))
+
+
+def _complaint(value: object, kind: str) -> str:
+    if isinstance(value, dict):
+        return "Start of structure or map found where not expected"
+    if isinstance(value, list):
+        return "Start of list found where not expected"
+    if kind in ("list", "map", "structure"):
+        return "Unexpected field type"
+    given = (
+        "NULL_VALUE" if value is None else f"{value}_VALUE".upper() if isinstance(value, bool) else _NAMES[type(value)]
+    )
+    return f"{given} cannot be converted to {_JAVA_NAMES.get(kind, 'String')}"

@@ -1,0 +1,131 @@
+"""Shapes: whether a request has the form that the service's own description asks for, in the words of its check.
+
+The description is botocore's, the one that clients check against before they send; a client that does not (the AWS CLI
+with --no-..., Go, a test of one's own) gets its answer from here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streamiter.testing.http.json_types import check_type
+from streamiter.testing.http.refusal import Refusal, broken_rules, unknown_operation
+from streamiter.testing.truth.attributes import check_attribute
+
+# In which order the service lists an enum's values, where that is known.
+_LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
+
+
+def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
+    """Refuses a request that is not of the service's form; `short_ids` lets shard ids be as short as tests name them."""
+    description = _description(service)
+    shape = description["operations"][operation]["input"]["shape"]
+    broken = list(_Check(description["shapes"], short_ids).problems(shape, request, ""))
+    if broken:
+        raise broken_rules(broken)
+
+
+def pruned(service: str, operation: str, request: Any) -> Any:
+    """A request that was checked, without the members that the description does not know and those that are null."""
+    description = _description(service)
+    return _pruned(description["shapes"], description["operations"][operation]["input"]["shape"], request)
+
+
+def unserved(service: str, operation: str) -> Refusal:
+    """The refusal of an operation that is not served, which the service may have or not."""
+    is_known = operation in _description(service)["operations"]
+    return unknown_operation(f"the simulator has no {operation}" if is_known else "")
+
+
+@functools.cache
+def _description(service: str) -> dict[str, Any]:
+    from botocore.loaders import Loader
+
+    description: dict[str, Any] = Loader().load_service_model(service, "service-2")
+    return description
+
+
+class _Check:
+    """One request's check: a generator of what is wrong, as (value, member, rule)."""
+
+    def __init__(self, shapes: Mapping[str, Any], short_ids: bool) -> None:
+        self._shapes = shapes
+        self._short_ids = short_ids
+
+    def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+        if name == "AttributeValue":
+            check_attribute(value)
+            return
+        shape = self._shapes[name]
+        kind: str = shape["type"]
+        found: Any = value  # of the type that the kind has, from here on
+        check_type(value, kind)
+        if kind == "structure":
+            yield from self._members(shape, found, path)
+        elif kind == "list":
+            yield from _length(shape, found, path)
+            for place, element in enumerate(found, 1):
+                yield from self.problems(shape["member"]["shape"], element, f"{path}.{place}.member")
+        elif kind == "map":
+            for key, element in found.items():
+                yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member")
+        elif kind == "string":
+            # A wrong ARN is "Invalid StreamArn" to the service, however short.
+            if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
+                yield from _length(shape, found, path)
+            yield from _form(name, shape, found, path)
+        elif kind in ("integer", "long", "double"):
+            yield from _range(shape, found, path)
+
+    def _members(self, shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+        for member, description in shape["members"].items():
+            place = f"{path}.{_camel(member)}".lstrip(".")
+            if value.get(member) is not None:
+                yield from self.problems(description["shape"], value[member], place)
+            elif member in shape.get("required", ()):
+                yield "null", place, "not be null"
+
+
+def _pruned(shapes: Mapping[str, Any], name: str, value: Any) -> Any:
+    shape = shapes[name]
+    if shape["type"] == "structure":
+        members = {member: part["shape"] for member, part in shape["members"].items() if value.get(member) is not None}
+        return {member: _pruned(shapes, kind, value[member]) for member, kind in members.items()}
+    if shape["type"] == "list":
+        return [_pruned(shapes, shape["member"]["shape"], element) for element in value]
+    if shape["type"] == "map":
+        return {key: _pruned(shapes, shape["value"]["shape"], element) for key, element in value.items()}
+    return value
+
+
+def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    if len(value) < shape.get("min", 0):
+        yield _shown(value), path, f"have length greater than or equal to {shape['min']}"
+    if len(value) > shape.get("max", len(value)):
+        yield _shown(value), path, f"have length less than or equal to {shape['max']}"
+
+
+def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[str, str, str]]:
+    if value < shape.get("min", value):
+        yield _shown(value), path, f"have value greater than or equal to {shape['min']}"
+    if value > shape.get("max", value):
+        yield _shown(value), path, f"have value less than or equal to {shape['max']}"
+
+
+def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
+    if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
+        yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
+    if "enum" in shape and value not in shape["enum"]:
+        told = _LISTED.get(name) or sorted(shape["enum"])
+        yield _shown(value), path, f"satisfy enum value set: [{', '.join(told)}]"
+
+
+def _shown(value: object) -> str:
+    return f"'{value}'"
+
+
+def _camel(member: str) -> str:
+    return member[0].lower() + member[1:]

@@ -1,0 +1,1 @@
+"""The calls of DynamoDB Streams, answered by the simulator."""

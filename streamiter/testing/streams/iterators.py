@@ -1,0 +1,36 @@
+"""Iterators: a reading place in a shard, as the opaque text that goes out to the client and comes back."""
+
+from __future__ import annotations
+
+import msgspec
+
+from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.http.sealed import seal, unseal
+
+
+class ShardIterator(msgspec.Struct, frozen=True, array_like=True):
+    """Where the next page starts, and when this was handed out: all of it travels, the service keeps nothing."""
+
+    stream_arn: str
+    shard_id: str
+    place: int
+    empties: int  # empty pages already sent at this place
+    issued_us: int
+    type: str  # the kind of GetShardIterator call that it descends from
+    is_trimmed: bool = False  # it points at what was trimmed already: GetRecords is to say so
+
+    def encode(self) -> str:
+        """The text of it; the service's own begin with the stream's ARN, too."""
+        return f"{self.stream_arn}|1|{seal(self)}"
+
+    @classmethod
+    def decode(cls, text: str) -> ShardIterator:
+        """The iterator in a text; a refusal when it is none of ours."""
+        iterator = unseal(text.rpartition("|")[2], cls)
+        if iterator is None:
+            raise _malformed()
+        return iterator
+
+
+def _malformed() -> Refusal:
+    return invalid("Invalid ShardIterator")

@@ -1,0 +1,1 @@
+"""What goes wrong at will: faults, lagging listings, odd pages, bad weather."""

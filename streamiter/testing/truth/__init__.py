@@ -1,0 +1,1 @@
+"""What the simulator holds: streams, shards, records, and how they come about."""

@@ -1,0 +1,74 @@
+"""Attributes: checks the typed values of a request, because the engine would accept some that the service refuses."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from streamiter.testing.http.json_types import check_type
+from streamiter.testing.http.refusal import invalid, wrong_value
+
+_EXACTLY_ONE = "must contain exactly one of the supported datatypes"
+_JSON_TYPES = {"S": "string", "N": "string", "B": "blob", "BOOL": "boolean", "NULL": "boolean", "L": "list", "M": "map"}
+_SETS = {"SS": "string", "NS": "number", "BS": "binary"}
+
+_NUMBER = re.compile(r"[-+]?(?=\.?[0-9])[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_MOST_DIGITS = 38
+_GREATEST_EXPONENT, _LEAST_EXPONENT = 125, -130
+
+
+def check_attribute(value: Any) -> None:
+    """Refuses a value without a type, with two or with a wrong one, numbers that none holds, and sets that are empty or
+    say something twice; also deep inside."""
+    check_type(value, "structure")
+    told = {kind: inner for kind, inner in value.items() if inner is not None}
+    if not told.keys() & (_JSON_TYPES.keys() | _SETS.keys()):
+        raise invalid(f"Supplied AttributeValue is empty, {_EXACTLY_ONE}")
+    if len(told) > 1:
+        raise invalid(f"Supplied AttributeValue has more than one datatypes set, {_EXACTLY_ONE}")
+    [(kind, inner)] = told.items()
+    if kind in _SETS:
+        _check_set(kind, inner)
+        return
+    check_type(inner, _JSON_TYPES[kind])
+    if kind == "N":
+        check_number(inner)
+    elif kind == "NULL" and not inner:
+        raise wrong_value("Null attribute value types must have the value of true")
+    elif kind in ("L", "M"):
+        for element in inner if kind == "L" else inner.values():
+            check_attribute(element)
+
+
+def check_number(text: str) -> Decimal:
+    """Refuses a number that DynamoDB does not hold to its last digit."""
+    if not _NUMBER.fullmatch(text):
+        raise invalid(f"The parameter cannot be converted to a numeric value: {text}".removesuffix(": "))
+    mantissa, _, exponent = text.lower().partition("e")
+    digits = mantissa.lstrip("+-").replace(".", "").lstrip("0")
+    if not digits:
+        return Decimal(0)
+    if len(digits.rstrip("0")) > _MOST_DIGITS:
+        raise invalid(f"Attempting to store more than {_MOST_DIGITS} significant digits in a Number")
+    greatest = len(digits) - len(mantissa.partition(".")[2]) - 1 + int(exponent or 0)
+    if greatest > _GREATEST_EXPONENT:
+        raise _out_of_range("overflow", "larger")
+    if greatest < _LEAST_EXPONENT:
+        raise _out_of_range("underflow", "smaller")
+    return Decimal(text)
+
+
+def _check_set(kind: str, elements: Any) -> None:
+    check_type(elements, "list")
+    if not elements:
+        raise wrong_value(f"An {_SETS[kind]} set  may not be empty")
+    for element in elements:
+        check_type(element, "string")
+    told = set(map(check_number, elements)) if kind == "NS" else set(elements)
+    if len(told) < len(elements):
+        raise wrong_value(f"Input collection [{', '.join(elements)}] contains duplicates.")
+
+
+def _out_of_range(what: str, side: str) -> Exception:
+    return invalid(f"Number {what}. Attempting to store a number with magnitude {side} than supported range")

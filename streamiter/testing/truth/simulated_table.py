@@ -1,0 +1,56 @@
+"""Tables as they really are, as far as streams go: their keys, their streams, and all that was ever written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import NAMESPACE_URL, uuid5
+
+from streamiter.testing.truth.records import WrittenRecord
+from streamiter.testing.truth.streams import SimulatedStream
+
+
+@dataclass
+class SimulatedTable:
+    """A table, as far as its streams go."""
+
+    name: str
+    arn: str
+    key_schema: list[dict[str, str]]
+    created_us: int
+    serial: int  # how many tables were made before it
+    streams: list[SimulatedStream] = field(default_factory=list)  # oldest first
+    history: list[WrittenRecord] = field(default_factory=list)  # every record, in the order really written
+
+    @property
+    def id(self) -> str:
+        """An id in the service's form, the same each time."""
+        return str(uuid5(NAMESPACE_URL, f"{self.arn} {self.created_us}"))
+
+    @property
+    def region(self) -> str:
+        return self.arn.split(":")[3]
+
+    @property
+    def key_names(self) -> list[str]:
+        return [element["AttributeName"] for element in self.key_schema]
+
+    @property
+    def hash_key(self) -> str:
+        return next(element["AttributeName"] for element in self.key_schema if element["KeyType"] == "HASH")
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether changes are told now."""
+        return bool(self.streams) and not self.latest.life.has_ended
+
+    @property
+    def latest(self) -> SimulatedStream:
+        """The stream that was enabled last."""
+        if not self.streams:
+            raise LookupError(f"table {self.name!r} has no stream; enable() gives it one")
+        return self.streams[-1]
+
+
+def nobodys_table() -> SimulatedTable:
+    """A table that no call finds: the handle of a simulator that begins without any."""
+    return SimulatedTable("(none)", "", [], 0, -1)

@@ -1,0 +1,74 @@
+"""A made-up source for the runtime: shards that are listed late, and now and then not at all; iterators that die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from streamiter.errors import IteratorExpired
+from streamiter.source.base import Page, ShardPage
+from tests.fleet.runtime_kit import Kit
+
+LAG_US = 500_000
+KEYS = ("a", "b", "c", "d", "e")
+
+
+def unsteady_source(kit: Kit, chance: Random, now_us: Callable[[], int], retention: float | None) -> Any:
+    """Records given to the worlds of this runtime. `retention`: after so many seconds it holds them no more; None: for long."""
+
+    class Unsteady(kit.given.GivenRecords):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__(shards=chance.randint(1, 4), retention=retention or 86_400.0)
+            self.page_limit = chance.choice((3, 10, 1000))
+            self.is_calm = False
+            self.loses = retention is not None
+            self.tells_children = chance.random() < 0.5
+            self._listed_from: dict[str, int] = {}
+            self._count = 0
+
+        def write(self, most: int) -> None:
+            for shard in self.open_shards:
+                for _ in range(chance.randint(0, most)):
+                    self._count += 1
+                    self.put({"id": chance.choice(KEYS), "n": self._count}, shard)
+
+        def reshard(self) -> str:
+            shards = self.open_shards
+            shard = chance.choice(shards)
+            others = [other for other in shards if other != shard]
+            if others and chance.random() < 0.3:
+                self.merge(shard, chance.choice(others))
+            elif len(shards) < 6 and chance.random() < 0.5:
+                self.split(shard)
+            else:
+                self.roll(shard)
+            return str(shard)
+
+        def trim(self) -> int:
+            return 0 if retention is None else int(super().trim())
+
+        def list_shards(self, after: str | None) -> ShardPage:
+            page = super().list_shards(after)
+            if self.is_calm:
+                return page
+            return page._replace(shards=tuple(shard for shard in page.shards if self._is_shown(shard.id)))
+
+        def _is_shown(self, shard: str) -> bool:
+            from_us = self._listed_from.setdefault(shard, now_us() + (chance.randrange(LAG_US) if now_us() else 0))
+            window, phase = divmod(now_us(), 2_000_000)
+            flickers = phase < 500_000 and Random(f"{shard} {window}").random() < 0.1
+            return from_us <= now_us() and not flickers
+
+        def open_iterator(self, shard_id: str, position: Any) -> Any:
+            self.trim()
+            return super().open_iterator(shard_id, position)
+
+        def fetch(self, iterator: Any, limit: int) -> Page[Any]:
+            self.trim()
+            if not self.is_calm and chance.random() < 0.02:
+                raise IteratorExpired("the iterator is too old")
+            page = super().fetch(iterator, limit)
+            return page if self.tells_children else page._replace(children=())
+
+    return Unsteady()

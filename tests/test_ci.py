@@ -1,0 +1,120 @@
+"""`.ci/run`: what counts as a failure, what is repeated, and what its last lines say. `./dev` is a stand-in here."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.conftest import TOGETHER, unit_of
+
+ROOT = Path(__file__).parent.parent
+
+DEV = """\
+#!/usr/bin/env bash
+case "$*" in
+    check) code=check ;;
+    *--realtime=only*--last-failed*) code=again ;;
+    *--realtime=only*) code=alone ;;
+    *--realtime=never*) code=beside ;;
+esac
+echo "$*" >>asked
+cat "$code.out"
+exit "$(cat "$code.code")"
+"""
+
+
+class Ended(NamedTuple):
+    code: int
+    asked: list[str]
+    lines: list[str]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs it with what each part says and how it ends."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
+    dev = tmp_path / "dev"
+    dev.write_text(DEV)
+    dev.chmod(0o755)
+
+    def run(
+        *, check=0, beside=(0, "== 100 passed in 9s =="), alone=(0, "== 7 passed in 2s =="), again=(99, "")
+    ) -> Ended:
+        for name, (code, told) in {"check": (check, ""), "beside": beside, "alone": alone, "again": again}.items():
+            (tmp_path / f"{name}.code").write_text(str(code))
+            (tmp_path / f"{name}.out").write_text(f"{told}\n")
+        done = subprocess.run(["bash", ".ci/run"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        asked = (tmp_path / "asked").read_text().splitlines()
+        return Ended(done.returncode, asked, done.stdout.splitlines())
+
+    return run
+
+
+def test_both_parts_are_shown_and_summed(run):
+    ended = run()
+    assert ended.code == 0
+    assert ended.asked == ["check", "test --color=no --realtime=never", "test --color=no --realtime=only"]
+    assert ended.lines[-3:] == [
+        ".ci/run: beside each other: == 100 passed in 9s ==",
+        ".ci/run: in real time: == 7 passed in 2s ==",
+        ".ci/run: 107 passed; check exited with 0, tests with 0",
+    ]
+
+
+def test_a_failure_beside_others_is_one_and_is_not_repeated(run):
+    ended = run(beside=(1, "FAILED tests/a.py::test_a\n== 1 failed, 99 passed in 9s =="))
+    assert ended.code == 1
+    assert len(ended.asked) == 3
+    assert ended.lines[-1] == ".ci/run: 106 passed; check exited with 0, tests with 1"
+
+
+FAILED = (1, "FAILED tests/a.py::test_slow - late\n== 1 failed, 6 passed in 9s ==")
+
+
+def test_a_failure_in_real_time_is_repeated_once_and_named(run):
+    ended = run(alone=FAILED, again=(0, "== 1 passed in 1s =="))
+    assert ended.code == 0
+    assert ended.asked[-1] == "test --color=no --realtime=only --last-failed"
+    assert ended.lines[-4:] == [
+        ".ci/run: REPEATED, so look at them:",
+        "FAILED tests/a.py::test_slow - late",
+        ".ci/run: the repetition: == 1 passed in 1s ==",
+        ".ci/run: 107 passed; check exited with 0, tests with 0",
+    ]
+
+
+def test_what_fails_twice_in_real_time_is_broken(run):
+    assert run(alone=FAILED, again=FAILED).code == 1
+
+
+def test_a_part_that_was_stopped_is_not_repeated(run):
+    ended = run(alone=(2, "== 3 passed in 1s =="))
+    assert ended.code == 1
+    assert len(ended.asked) == 3
+
+
+def test_the_checks_alone_can_fail_it_and_the_tests_run_all_the_same(run):
+    ended = run(check=1)
+    assert ended.code == 1
+    assert ended.lines[-1] == ".ci/run: 107 passed; check exited with 1, tests with 0"
+
+
+def test_a_choice_without_tests_of_a_kind_is_no_failure_and_one_without_any_is(run):
+    none = (5, "== no tests ran in 1s ==")
+    assert run(alone=none).code == 0
+    assert run(beside=none).code == 0
+    assert run(beside=none, alone=none).code == 1
+    assert run(beside=(0, "== 3 skipped in 1s =="), alone=none).code == 1
+
+
+def test_tests_that_share_a_service_share_a_worker(request):
+    for place in TOGETHER:
+        assert (ROOT / place).exists()
+        items = [item.nodeid for item in request.session.items if item.nodeid.startswith(place)]
+        assert {unit_of(nodeid) for nodeid in [f"{place}::a", f"{place}::b", *items]} == {place}
+    assert unit_of("tests/test_token.py::test_a") == "tests/test_token.py::test_a"
