@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StringType
 
 _DIGITS = 38  # what a decimal of a variant holds
@@ -23,7 +23,8 @@ def as_variant(image: Column | str) -> Column:
 
     Sets become lists, binary its base64 text. Numbers are kept exactly: those that no decimal(38) holds stay text.
     """
-    plain = arrow_udf(_plain_texts, StringType(), ArrowUDFType.SCALAR)
+    # Its stub wants the function's type told, against which it warns.
+    plain = arrow_udf(_plain_texts, StringType())  # type: ignore[call-overload]
     column: Column = F.parse_json(plain(image))
     return column
 
