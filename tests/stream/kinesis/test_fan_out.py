@@ -63,7 +63,7 @@ def live_through(sim: Simulator, orders: KinesisHandle, seed: int, moments: int 
             orders.merge(*shards[place : place + 2])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_order_is_that_of_polling(sim: Simulator, orders: KinesisHandle, consumer: str, seed: int):
     live_through(sim, orders, seed)
     sim.knobs.page_size = 1 + seed * 3
@@ -177,8 +177,7 @@ def test_a_consumer_that_is_deregistered_is_told(sim: Simulator, orders: Kinesis
         assert next(stream.follow()).payload == b"a"
         sim.client("kinesis").deregister_stream_consumer(ConsumerARN=consumer)
         with pytest.raises(InvalidStream, match="onsumer"):
-            for _ in stream.follow():
-                raise AssertionError("nothing was written")
+            next(stream.follow())
 
 
 @pytest.mark.parametrize(
