@@ -48,6 +48,7 @@ CORE = (
     "topic",
     "app",
     "runnel",
+    "multilang",
 )
 ROOMS = (*CORE, "metrics", "testing", "spark", "demo", "cli")
 
