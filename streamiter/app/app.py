@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from streamiter.app.clock import WorkerClock
 from streamiter.app.declared import declare
 from streamiter.app.events import AppEvent
+from streamiter.app.hand import Keeper
 from streamiter.app.observer import Observer
 from streamiter.app.policies import Halt, Policy
 from streamiter.app.processor import Processor
@@ -40,6 +41,7 @@ logger = logging.getLogger("streamiter.app")
 HALT = Halt()
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = TypeVar("P", bound=Callable[..., Any] | Keeper)
 T = TypeVar("T")
 
 
@@ -139,7 +141,7 @@ class App:
         model: Any = None,
         key: Callable[[Any], Any] | None = None,
         in_flight: int = 1000,
-    ) -> Callable[[F], F]:
+    ) -> Callable[[P], P]:
         """Declares a processor: the function, or class, below gets the source's records.
 
         Its first parameter says what it gets: `record`, `value` (what `model` makes of it), `batch` (up to `size` records of
@@ -154,7 +156,7 @@ class App:
         in_flight: how many records of a lease wait or are worked on at most.
         """
 
-        def declared(function: F) -> F:
+        def declared(function: P) -> P:
             found = declare(
                 function,
                 source=source,
