@@ -90,7 +90,7 @@ class Daemon:
         finally:
             for pool in self._pools:
                 await pool.close()
-            self._guard.close()
+            await self._guard.close()
 
     def stop(self) -> None:
         """As SIGTERM does. Any thread may call it."""
