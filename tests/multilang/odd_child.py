@@ -1,4 +1,4 @@
-"""A child that notes what it gets, and misbehaves as it is told: `odd_child.py NOTES [WHAT [TIMES]]`. The standard library alone.
+"""A child that notes what it gets, and misbehaves as it is told: `odd_child.py NOTES [WHAT [TIMES]]`. Standard library alone.
 
 It does WHAT in so many of its processes (by the notes that these leave), and behaves in those after them.
 """

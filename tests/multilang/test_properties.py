@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import UTC, datetime
 
@@ -21,7 +22,14 @@ def test_the_syntax_is_javas():
         "last = 1\nlast = 2\n"
     )
     assert parse(text) == {
-        "a": "1", "b": "2", "c": "3", "d": "", "e": "one two\\", "f g:h": "\u00e9\t.", "long": "a#b", "last": "2"
+        "a": "1",
+        "b": "2",
+        "c": "3",
+        "d": "",
+        "e": "one two\\",
+        "f g:h": "\u00e9\t.",
+        "long": "a#b",
+        "last": "2",
     }
 
 
@@ -71,9 +79,8 @@ def test_unknown_names_are_told_and_needless_ones_say_why():
     ],
 )
 def test_a_wrong_one_is_refused(more: str, says: str):
-    with pytest.raises(InvalidOption, match="") as raised:
+    with pytest.raises(InvalidOption, match=re.escape(says)):
         read_properties((LEAST + more + "\n").encode())
-    assert says in str(raised.value)
 
 
 def test_a_program_that_is_not_there_is_told_before_anything_begins():
