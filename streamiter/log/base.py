@@ -32,9 +32,12 @@ _RECORD_BYTES = 450  # what a waiting record takes in memory beyond its payload 
 
 
 class Entry(NamedTuple):
-    """What is appended: bytes, under a key or none, with what else is to be said of them."""
+    """What is appended: bytes, under a key or none, with what else is to be said of them.
 
-    payload: bytes
+    None for a payload is a tombstone: the key has no value any more. A compacted topic of Kafka lets go of such a key.
+    """
+
+    payload: bytes | None
     key: bytes | None = None
     headers: tuple[tuple[str, bytes], ...] = ()
 
@@ -42,8 +45,10 @@ class Entry(NamedTuple):
 def check_entries(entries: Sequence[Entry]) -> None:
     """Refuses what is no bytes, before anything is written."""
     for payload, key, _ in entries:
-        if not isinstance(payload, bytes) or (key is not None and not isinstance(key, bytes)):
-            raise InvalidOption("an entry's payload and its key are bytes; a key may be None")
+        if not isinstance(payload, bytes | None) or not isinstance(key, bytes | None):
+            raise InvalidOption(
+                "an entry's payload and its key are bytes; a key may be None, and a tombstone's payload is"
+            )
 
 
 class Ends(NamedTuple):
@@ -155,7 +160,7 @@ class Log(Source[LogRecord]):
         """What follows a place."""
         records, is_tip, service_us = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
         behind = records[-1].number if records else iterator.value
-        size = sum(len(record.raw_payload) + len(record.key or b"") for record in records)
+        size = sum(len(record.raw_payload or b"") + len(record.key or b"") for record in records)
         return Page(
             records,
             ShardIterator(iterator.shard_id, behind),

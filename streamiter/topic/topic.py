@@ -21,7 +21,7 @@ from streamiter.topic.feeding import Feeding
 from streamiter.topic.keys import PartitionBy
 from streamiter.topic.naming import name_of
 from streamiter.topic.opening import Opening
-from streamiter.topic.outgoing import Forming, Outgoing
+from streamiter.topic.outgoing import Formed, Forming, Outgoing
 from streamiter.topic.routing import Key
 from streamiter.topic.sent import Sent, SentMany, Written
 from streamiter.topic.writer import Limits
@@ -108,10 +108,14 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         ValueMisfit: the value does not fit `record`, and nothing was written. Throttled: `patience` ran out, and nothing was
         written. TransientError: it may have been written.
         """
-        formed = self._forming.formed(value, key, headers)
-        if asyncio._get_running_loop() is None:
-            return Sent(self._outgoing.send(formed))
-        return Sent(None, self._outgoing.send_soon(formed))
+        return self._sent(self._forming.formed(value, key, headers))
+
+    def send_tombstone(self, key: Key, *, headers: Mapping[str, bytes | str] | None = None) -> Sent:
+        """Writes that a key has no value any more: a record whose payload is None. Inside an event loop, `await` it.
+
+        It goes where the key's values go. A compacted topic of Kafka then lets go of all that it held under the key.
+        """
+        return self._sent(self._forming.tombstone(key, headers))
 
     def sendmany(
         self,
@@ -133,6 +137,11 @@ class Topic(Source[LogRecord[T]], Generic[T]):
                 )
             return SentMany(self._outgoing.send_all(self.title, entries))
         return SentMany(None, asyncio.ensure_future(self._outgoing.send_all_soon(self.title, entries)))
+
+    def _sent(self, formed: Formed) -> Sent:
+        if asyncio._get_running_loop() is None:
+            return Sent(self._outgoing.send(formed))
+        return Sent(None, self._outgoing.send_soon(formed))
 
     def send_json(self, text: bytes, *, key: Key = None) -> Written:
         """Writes a value that is given as JSON, and waits; codec.Misfit if it is none."""
