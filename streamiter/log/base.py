@@ -66,6 +66,13 @@ class Slice(NamedTuple):
     service_us: int | None  # no entry of the log that was not here at this look is ever stamped with an earlier time
 
 
+def page_of(found: Slice, following: ShardIterator) -> Page[LogRecord]:
+    """What a look brought, as a page of a source."""
+    records, is_tip, service_us = found
+    size = sum(len(record.raw_payload or b"") + len(record.key or b"") for record in records)
+    return Page(records, following, service_us, caught_up=is_tip, size_bytes=size + _RECORD_BYTES * len(records))
+
+
 class Log(Source[LogRecord]):
     """Where records are kept, and can be written. Partitions are numbered from 0 on; there may come more, never fewer."""
 
@@ -158,16 +165,9 @@ class Log(Source[LogRecord]):
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page[LogRecord]:
         """What follows a place."""
-        records, is_tip, service_us = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
-        behind = records[-1].number if records else iterator.value
-        size = sum(len(record.raw_payload or b"") + len(record.key or b"") for record in records)
-        return Page(
-            records,
-            ShardIterator(iterator.shard_id, behind),
-            service_us,
-            caught_up=is_tip,
-            size_bytes=size + _RECORD_BYTES * len(records),
-        )
+        found = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
+        behind = found.records[-1].number if found.records else iterator.value
+        return page_of(found, ShardIterator(iterator.shard_id, behind))
 
     def partition_of(self, shard_id: str) -> int:
         """The partition that a shard's id names."""

@@ -73,6 +73,11 @@ def number_of(written: bytes, index: int) -> int:
     return Spot(*parse_id(written), index).number
 
 
+def floor_ms(now: Sequence[bytes]) -> int:
+    """The server's time, floored as it is in ids: an entry that is added in the same millisecond is not stamped before it."""
+    return int(now[0]) * 1_000_000 + int(now[1]) // 1000 * 1000
+
+
 def fields_of(entry: Entry) -> list[bytes]:
     """The entry's fields and values, as they are added."""
     fields = [TOMBSTONE, b""] if entry.payload is None else [PAYLOAD, entry.payload]

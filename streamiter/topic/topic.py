@@ -14,6 +14,7 @@ from streamiter.log.locate import open_log
 from streamiter.position import Place, Position
 from streamiter.record import Record
 from streamiter.source.base import Page, ShardIterator, ShardPage, Source
+from streamiter.source.sharing import SharedSource
 from streamiter.stream.options import check_choice, check_clock, check_count
 from streamiter.topic.codec import Codec
 from streamiter.topic.crew import Inline
@@ -223,6 +224,11 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         """Shows how far readers came, where the log can."""
         with self._opening.use() as log:
             log.publish(group, numbers)
+
+    def shared(self, group: str, consumer: str) -> SharedSource[LogRecord[T]]:
+        """The log as one consumer of a group of its own sees it."""
+        with self._opening.use() as log:
+            return cast("SharedSource[LogRecord[T]]", log.shared(group, consumer))
 
     def identify(self, record: Record) -> object | None:
         """What a record and its duplicates have in common, as the log tells."""
