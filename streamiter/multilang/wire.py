@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from json.encoder import encode_basestring
 from typing import Any, Final, TypeAlias
@@ -50,11 +50,15 @@ class WireRecord:
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The first message. Records follow that come after this number, or all from one of the names on."""
+    """The first message. Records follow that come after this number, or all from one of the names on.
+
+    `form` is the daemon's, where that can be told: the first daemons named the shard and nothing else.
+    """
 
     shard_id: str
     sequence_number: str | None = "TRIM_HORIZON"
     sub_sequence_number: int | None = 0
+    form: Form | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +260,19 @@ def to_daemon(message: ToDaemon, form: Form = Form.NEWER) -> bytes:
     return b"\n" + json.dumps(fields).encode() + b"\n"
 
 
-def from_daemon(line: bytes) -> ToChild | None:
-    """What a daemon's line says; None if it is no message that we know."""
+def from_daemon(line: bytes, record: Callable[[dict[str, Any]], Any] | None = None) -> ToChild | None:
+    """What a daemon's line says; None if it is no message that we know. `record` makes records of their fields."""
     fields = _fields(line)
     if fields is None:
         return None
     match fields.get("action"):
         case "processRecords":
-            records = [_wire_record(record) for record in fields.get("records") or []]
+            records = list(map(record or _wire_record, fields.get("records") or []))
             return ProcessRecords(records, fields.get("millisBehindLatest"))
         case "initialize":
             shard_id, number = fields.get("shardId"), fields.get("sequenceNumber")
-            return Initialize(str(shard_id), number, fields.get("subSequenceNumber"))
+            form = Form.NEWER if "sequenceNumber" in fields else Form.OLDER
+            return Initialize(str(shard_id), number, fields.get("subSequenceNumber"), form)
         case "checkpoint":
             number = fields["sequenceNumber"] if "sequenceNumber" in fields else fields.get("checkpoint")
             return Answer(number, fields.get("subSequenceNumber"), fields.get("error"))
