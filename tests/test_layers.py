@@ -18,6 +18,7 @@ VALUES = (
     *(
         "installing",
         "errors",
+        "finding",
         "urls",
         "clock",
         "steps",
