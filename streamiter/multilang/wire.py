@@ -9,6 +9,9 @@ are no message, and fields that it does not know.
 
 `Form.OLDER` is how the Kinesis Client Library 1.x spoke: a checkpoint's number is in the field `checkpoint`, and
 `shutdown` with a reason stands for leaseLost ("ZOMBIE") and shardEnded ("TERMINATE").
+
+A child that several shards share (`--children N`) gets a `shardId` with every message, as its last field. One action is
+under way in it at a time, whichever shard that is for, and what it asks and answers is about that shard.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from json.encoder import encode_basestring
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 #: What a line to the daemon may have, unless it is told otherwise: a status has 50 characters, a checkpoint 150.
 LINE_LIMIT: Final = 1 << 20
@@ -183,9 +186,11 @@ class Lines:
         self._parts, self._size, self._skipping = [], 0, False
 
 
-def to_child(message: ToChild, form: Form = Form.NEWER) -> bytes:
-    """The daemon's line for a message, as the Java daemon writes it."""
+def to_child(message: ToChild, form: Form = Form.NEWER, shard: str | None = None) -> bytes:
+    """The daemon's line for a message, as the Java daemon writes it; with `shard`, for a child that several shards share."""
     text = _to_child(message, form)
+    if shard is not None and not isinstance(message, Initialize):
+        text = f'{text[:-2]},"shardId":{encode_basestring(shard)}}}\n'
     try:
         return text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair in a key: UTF-8 has no bytes for it, JSON's escapes do
@@ -260,14 +265,26 @@ def to_daemon(message: ToDaemon, form: Form = Form.NEWER) -> bytes:
     return b"\n" + json.dumps(fields).encode() + b"\n"
 
 
-def from_daemon(line: bytes, record: Callable[[dict[str, Any]], Any] | None = None) -> ToChild | None:
+class Told(NamedTuple):
+    """A daemon's message, and the shard that it is for: None where the child has one shard alone."""
+
+    message: ToChild
+    shard: str | None
+
+
+def from_daemon(line: bytes, record: Callable[[dict[str, Any]], Any] | None = None) -> Told | None:
     """What a daemon's line says; None if it is no message that we know. `record` makes records of their fields."""
     fields = _fields(line)
     if fields is None:
         return None
+    message, shard = _from_daemon(fields, record or _wire_record), fields.get("shardId")
+    return None if message is None else Told(message, shard if isinstance(shard, str) else None)
+
+
+def _from_daemon(fields: dict[str, Any], record: Callable[[dict[str, Any]], Any]) -> ToChild | None:
     match fields.get("action"):
         case "processRecords":
-            records = list(map(record or _wire_record, fields.get("records") or []))
+            records = list(map(record, fields.get("records") or []))
             return ProcessRecords(records, fields.get("millisBehindLatest"))
         case "initialize":
             shard_id, number = fields.get("shardId"), fields.get("sequenceNumber")

@@ -81,14 +81,23 @@ RECORDED = [
 @pytest.mark.parametrize("line, message", RECORDED)
 def test_the_daemon_writes_what_was_recorded_byte_for_byte(line: str, message: ToChild):
     assert to_child(message) == line.encode() + b"\n"
-    assert from_daemon(line.encode()) == message
+    told = from_daemon(line.encode())
+    assert told is not None and told.message == message
 
 
 @given(TO_CHILD)
 def test_what_the_daemon_writes_a_child_reads(message: ToChild):
     line = to_child(message)
     assert line.endswith(b"\n") and line.count(b"\n") == 1
-    assert from_daemon(line) == message
+    told = from_daemon(line)
+    assert told is not None and told.message == message
+
+
+@given(TO_CHILD, TEXT)
+def test_a_shared_child_is_told_the_shard(message: ToChild, shard: str):
+    told = from_daemon(to_child(message, shard=shard))
+    assert told is not None and told.message == message
+    assert told.shard == (message.shard_id if isinstance(message, Initialize) else shard)
 
 
 def test_what_is_not_ascii_stands_raw():
@@ -151,7 +160,7 @@ def test_the_older_form():
     assert to_child(LeaseLost(), Form.OLDER) == b'{"action":"shutdown","reason":"ZOMBIE"}\n'
     assert to_child(ShardEnded(), Form.OLDER) == b'{"action":"shutdown","reason":"TERMINATE"}\n'
     assert to_child(Answer("7", 0), Form.OLDER) == b'{"action":"checkpoint","checkpoint":"7","error":null}\n'
-    assert from_daemon(b'{"action":"checkpoint","checkpoint":"7","error":null}') == Answer("7")
+    assert from_daemon(b'{"action":"checkpoint","checkpoint":"7","error":null}') == (Answer("7"), None)
     assert to_daemon(Ask("7", 1), Form.OLDER) == b'\n{"action": "checkpoint", "checkpoint": "7"}\n'
 
 
