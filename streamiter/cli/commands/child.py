@@ -7,8 +7,8 @@ import click
 from streamiter.cli.command import Command
 from streamiter.errors import InvalidOption
 from streamiter.multilang.processor.command import serve
-from streamiter.multilang.processor.conversation import PATIENCE
 from streamiter.multilang.processor.ending import GRACE
+from streamiter.multilang.processor.running import PATIENCE
 from streamiter.multilang.wire import Form
 
 EXAMPLES = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from streamiter.clock import Clock
 from streamiter.errors import CheckpointFailed, InvalidOption
@@ -33,9 +34,24 @@ class Checkpointer:
         self._patience = patience
         self._lock = threading.Lock()
         self.form = Form.NEWER
-        self.is_open = False  # between a message of the daemon's and the answer to it
+        self._is_open = False
         self.is_lease_lost = False
         self.taken: list[Place] = []  # of the action under way, in their order
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Inside this block an action is under way: the daemon listens, and `taken` counts anew."""
+        self.taken.clear()
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """No more checkpoints until the next action. One that another thread is asking for is waited for."""
+        with self._lock:
+            self._is_open = False
 
     def checkpoint(
         self, sequence_number: Record | str | int | None = None, sub_sequence_number: int | None = None
@@ -63,7 +79,7 @@ class Checkpointer:
     def _ask(self, place: Place) -> str | None:
         """Asks once. Threads take turns: an answer belongs to the question before it."""
         with self._lock:
-            if not self.is_open:
+            if not self._is_open:
                 raise CheckpointFailed("InvalidStateException", _told(place))
             self._pipe.write(to_daemon(Ask(*place), self.form))
             answer = self._read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import traceback
 from types import ModuleType
@@ -11,11 +12,12 @@ from typing import Any
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.finding import find
-from streamiter.multilang.processor.conversation import EACH_BATCH, NEVER, Checkpoints
 from streamiter.multilang.processor.forms import Hooks
 from streamiter.multilang.processor.running import check_options, hold, hooks_from, is_app
+from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
 
 FAILED = 1
+_HERE = os.path.dirname(__file__)
 
 
 def serve(
@@ -83,7 +85,11 @@ def _app_of(module: ModuleType, found: object) -> tuple[Any, str | None]:
 
 
 def _fail(error: Exception) -> int:
-    sys.stderr.write("".join(traceback.format_exception(error)))
+    """Tells it with its traceback, which begins where the processor's own code does."""
+    kept = error.__traceback__
+    while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_HERE):
+        kept = kept.tb_next
+    sys.stderr.write("".join(traceback.format_exception(error.with_traceback(kept or error.__traceback__))))
     sys.stderr.flush()
     return FAILED
 

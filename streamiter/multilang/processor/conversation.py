@@ -3,188 +3,82 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Mapping
-from enum import Enum
-from typing import Any, Final
+from collections.abc import Callable
 
 from streamiter.clock import Clock
-from streamiter.errors import CheckpointFailed, InvalidOption, UnknownMessage
+from streamiter.errors import UnknownMessage
 from streamiter.multilang import wire
 from streamiter.multilang.processor.checkpointer import Checkpointer
 from streamiter.multilang.processor.forms import Hooks
 from streamiter.multilang.processor.pipe import Pipe
-from streamiter.multilang.processor.record import Batch, ChildLease, LastCall, Record
-
-logger = logging.getLogger("streamiter.multilang")
-
-NEVER: Final = "never"
-EACH_BATCH: Final = "batch"
-PATIENCE: Final = 30.0
-
-Checkpoints = str | float | None
-
-
-class Stage(Enum):
-    """How far the conversation is."""
-
-    NEW = "waits for initialize"
-    READING = "gets records"
-    LEAVING = "was asked to leave"
-    OVER = "waits for the end of input"
-
-
-_ENDS: Final[Mapping[type[wire.Action], Stage]] = {
-    wire.ShardEnded: Stage.OVER,
-    wire.LeaseLost: Stage.OVER,
-    wire.Shutdown: Stage.OVER,
-}
-
-#: Which action may come when, and where it leads. The end of input may come at any time.
-MOVES: Final[Mapping[Stage, Mapping[type[wire.Action], Stage]]] = {
-    Stage.NEW: {wire.Initialize: Stage.READING},
-    Stage.READING: {wire.ProcessRecords: Stage.READING, wire.ShutdownRequested: Stage.LEAVING, **_ENDS},
-    Stage.LEAVING: {wire.ProcessRecords: Stage.READING, wire.ShutdownRequested: Stage.LEAVING, **_ENDS},
-    Stage.OVER: {},
-}
+from streamiter.multilang.processor.work import Checkpoints, Stage, Work
 
 
 class Conversation:
-    """A child's side of the protocol.
+    """A child's side of the protocol, for one shard, or for several that share it (our daemon's `--children`).
 
-    What a processor raises comes out of `hold`, and its action is not answered: the daemon gives these records again. Where the
-    daemon says that another worker has the lease, the processor's error about it is no failure: leaseLost follows.
+    `hooks` gives a shard its processor. What that raises comes out of `hold`, and its action is not answered: the daemon gives
+    the records again.
     """
 
-    def __init__(self, pipe: Pipe, hooks: Hooks, *, checkpoint: Checkpoints, patience: float, clock: Clock) -> None:
+    def __init__(
+        self, pipe: Pipe, hooks: Callable[[], Hooks], *, checkpoint: Checkpoints, patience: float, clock: Clock
+    ) -> None:
         self._pipe = pipe
-        self._hooks = hooks
-        self._checkpoints = NEVER if checkpoint is None and hooks.keeps_places else checkpoint or EACH_BATCH
+        self._new_hooks = hooks
+        self._checkpoint = checkpoint
+        self._patience = patience
         self._clock = clock
-        self._checkpointer = Checkpointer(pipe, self._read, clock, patience)
-        self._stage = Stage.NEW
-        self._lease = ChildLease("", None, None)
-        self._unsaved: Record | None = None  # the last record that was processed, where its place is not kept yet
-        self._saved_at = clock.monotonic()
+        self._works: dict[str, Work] = {}  # by shard
+        self._only: str | None = None  # the shard that messages without one are about
+        self._ready: Hooks | None = hooks()  # what cannot be a processor is refused before the first message
+        self._record_type = self._ready.record_type
+        self._form = wire.Form.NEWER
 
     def hold(self, form: wire.Form | None = None) -> None:
         """Talks until the daemon ends it. `form` is what the daemon speaks; None finds it out."""
-        self._checkpointer.form = form or wire.Form.NEWER
-        while (message := self._read()) is not None:
-            if isinstance(message, wire.Answer):
+        self._form = form or wire.Form.NEWER
+        while (told := self._read()) is not None:
+            action, shard = told
+            if isinstance(action, wire.Answer):
                 continue  # to a question that was given up
-            if isinstance(message, wire.Initialize) and form is None and message.form is not None:
-                self._checkpointer.form = message.form
-            self._enter(message)
-            self._checkpointer.taken.clear()
-            self._checkpointer.is_open = True
-            try:
-                self._do(message)
-            except CheckpointFailed as failed:
-                if not failed.is_lease_lost:
-                    raise
-                logger.warning("shard %s: another worker has the lease; its records come again there", self._lease.key)
-            finally:
-                self._checkpointer.is_open = False
-            self._pipe.write(wire.to_daemon(wire.Status(wire.NAMES[type(message)])))
+            if isinstance(action, wire.Initialize):
+                if form is None and action.form is not None:
+                    self._form = action.form
+                self._begin(action.shard_id)
+            shard = shard or self._only
+            work = self._works.get(shard or "")
+            if work is None:
+                raise UnknownMessage(f"the daemon sent {wire.NAMES[type(action)]} before initialize; the child ends")
+            work.do(action)
+            if work.stage is Stage.OVER and told.shard is not None:
+                del self._works[told.shard]  # it may come again
+            self._pipe.write(wire.to_daemon(wire.Status(wire.NAMES[type(action)])))
 
-    # -- messages
+    def _begin(self, shard: str) -> None:
+        if shard not in self._works:
+            hooks, self._ready = self._ready or self._new_hooks(), None
+            checkpointer = Checkpointer(self._pipe, self._answer, self._clock, self._patience)
+            checkpointer.form = self._form
+            self._works[shard] = Work(hooks, checkpointer, self._checkpoint, self._clock)
+        self._only = shard
 
-    def _read(self) -> wire.ToChild | None:
+    def _answer(self) -> wire.ToChild | None:
+        told = self._read()
+        return None if told is None else told.message
+
+    def _read(self) -> wire.Told | None:
         """The next message; None at the end of input. Lines without anything on them are left out."""
         while (line := self._pipe.read()) is not None:
             if not line.isspace():
-                message = wire.from_daemon(line, self._hooks.record_type)
-                if message is None:
+                told = wire.from_daemon(line, self._record_type)
+                if told is None:
                     raise UnknownMessage(
                         f"the daemon sent {len(line)} bytes that are no message of the MultiLang protocol{_action_in(line)}; "
                         "the child ends: is there a MultiLang daemon at the other end of standard input?"
                     )
-                return message
+                return told
         return None
-
-    def _enter(self, action: wire.Action) -> None:
-        name = wire.NAMES[type(action)]
-        to = MOVES[self._stage].get(type(action))
-        if to is None:
-            raise UnknownMessage(f"the daemon sent {name} while this child {self._stage.value}; the child ends")
-        if isinstance(action, wire.ProcessRecords) and self._checkpointer.is_lease_lost:
-            raise UnknownMessage("the daemon sent records though it had said that the lease is lost; the child ends")
-        self._stage = to
-
-    # -- work
-
-    def _do(self, action: wire.Action) -> None:
-        match action:
-            case wire.Initialize():
-                self._lease = ChildLease(action.shard_id, action.sequence_number, action.sub_sequence_number)
-                self._hooks.initialize(self._lease)
-                self._saved_at = self._clock.monotonic()
-            case wire.ProcessRecords():
-                self._process(action)
-            case wire.ShutdownRequested():
-                self._hooks.shutdown_requested(LastCall(self._checkpointer, "REQUESTED"))
-                self._note_taken()
-                if self._checkpoints != NEVER:
-                    self._save("before it leaves")
-            case wire.LeaseLost() | wire.Shutdown(reason="ZOMBIE"):
-                self._checkpointer.is_open = False  # the daemon would refuse it
-                self._hooks.lease_lost(LastCall(self._checkpointer, "ZOMBIE"))
-            case wire.ShardEnded() | wire.Shutdown():
-                self._end_shard()
-
-    def _process(self, action: wire.ProcessRecords) -> None:
-        records: list[Any] = action.records  # type: ignore[assignment]  # made by `record_type`
-        batch = Batch(records, self._lease, action.millis_behind_latest, self._checkpointer)
-        last = batch[-1] if batch else None
-        self._hooks.process(batch)
-        if last is not None and last.sequence_number:
-            self._unsaved = last
-        self._note_taken()
-        if self._is_due():
-            self._save("behind a batch")
-
-    def _is_due(self) -> bool:
-        if self._checkpoints == NEVER:
-            return False
-        return self._checkpoints == EACH_BATCH or self._clock.monotonic() - self._saved_at >= float(
-            self._checkpoints or 0
-        )
-
-    def _note_taken(self) -> None:
-        """Whether the processor kept the last place by itself."""
-        last, taken = self._unsaved, self._checkpointer.taken
-        if taken:
-            self._saved_at = self._clock.monotonic()
-            place = None if last is None else (last.sequence_number, last.sub_sequence_number)
-            if taken[-1][0] is None or taken[-1] == place:
-                self._unsaved = None
-
-    def _save(self, when: str) -> None:
-        if self._unsaved is None:
-            return
-        try:
-            self._checkpointer.checkpoint(self._unsaved)
-        except CheckpointFailed as failed:
-            if not failed.is_passing:
-                raise
-            logger.warning("shard %s: no checkpoint %s: %s", self._lease.key, when, failed)
-            return
-        self._unsaved = None
-        self._saved_at = self._clock.monotonic()
-
-    def _end_shard(self) -> None:
-        self._hooks.shard_ended(LastCall(self._checkpointer, "TERMINATE"))
-        if not any(number in (None, "SHARD_END") for number, _ in self._checkpointer.taken):
-            self._checkpointer.checkpoint()  # without it, the shard's children never start
-
-
-def check_checkpoints(checkpoint: Checkpoints) -> None:
-    """InvalidOption where it is none of "batch", "never", and a number of seconds."""
-    is_number = isinstance(checkpoint, int | float) and not isinstance(checkpoint, bool)
-    if checkpoint is None or checkpoint in (EACH_BATCH, NEVER) or (is_number and checkpoint > 0):  # type: ignore[operator]
-        return
-    raise InvalidOption(f"checkpoint= is 'batch', 'never' or a number of seconds, not {checkpoint!r}")
 
 
 def _action_in(line: bytes) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from streamiter.clock import Clock, SystemClock
 from streamiter.errors import InvalidOption
-from streamiter.multilang.processor.conversation import PATIENCE, Checkpoints, Conversation, check_checkpoints
+from streamiter.multilang.processor.conversation import Conversation
 from streamiter.multilang.processor.ending import GRACE, Watch
 from streamiter.multilang.processor.forms import Hooks, hooks_of
 from streamiter.multilang.processor.pipe import StandardPipe
+from streamiter.multilang.processor.work import Checkpoints, check_checkpoints
 from streamiter.multilang.wire import Form
+
+PATIENCE: Final = 30.0  # seconds of trying a checkpoint again
 
 
 def run(
@@ -70,10 +73,9 @@ def hold(
     """As `run`, with options that are right. `found` is called when standard output has been put aside: it may import."""
     pipe = StandardPipe()
     try:
-        hooks = found()
+        conversation = Conversation(pipe, found, checkpoint=checkpoint, patience=patience, clock=clock)
         watch = Watch(pipe.descriptor, grace, clock)
         watch.begin()
-        conversation = Conversation(pipe, hooks, checkpoint=checkpoint, patience=patience, clock=clock)
         conversation.hold(None if form is None else Form(form))
         watch.end()
     finally:

@@ -59,13 +59,17 @@ def try_child(
 ) -> Iterator[Verdict]:
     """Runs the command through each scenario, a process each, and gives what became of it. CannotStart if it cannot be run.
 
+    It ends early where a child answers nothing at all.
     `timeout`: the seconds that it has for each answer, and to exit. The command gets this process's environment and folder, and
     no shell.
     """
     if not command:
         raise InvalidOption("name the command of the child, such as: python shop.py")
     for scenario in scenarios(payloads):
-        yield _Player(command, Judge(scenario, form, timeout), SystemClock() if clock is None else clock).play()
+        verdict = _Player(command, Judge(scenario, form, timeout), SystemClock() if clock is None else clock).play()
+        yield verdict
+        if not verdict.answers:
+            return  # it does not even begin: more of the same would be waited for
 
 
 class _Player:

@@ -20,8 +20,11 @@ ENDED = (
 )  # where its words may help
 
 
-def lines_of(verdict: Verdict) -> Iterator[str]:
-    """What became of one scenario: a line if all is well, else one more for each finding, and the end of standard error."""
+def lines_of(verdict: Verdict, before: Sequence[Verdict] = ()) -> Iterator[str]:
+    """What became of one scenario: a line if all is well, else one more for each finding, and the end of standard error.
+
+    `before`: those that were told already. The same words on standard error are told once.
+    """
     mark = "FAULT" if verdict.faults else "warn" if verdict.findings else "ok"
     told = f"{_counted(verdict.answers, 'answer')} in {verdict.seconds:.2f} s"
     if verdict.first_answer_seconds is not None:
@@ -34,7 +37,12 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
             yield f"            its line: {_printable(finding.line)}"
     if verdict.left_out:
         yield f"        and {verdict.left_out} more of the same"
-    if verdict.stderr and any(finding.rule in ENDED for finding in verdict.findings):
+    if not verdict.stderr or not any(finding.rule in ENDED for finding in verdict.findings):
+        return
+    same = next((told.scenario for told in before if told.stderr == verdict.stderr), None)
+    if same is not None:
+        yield f"        its standard error: as in {same!r}"
+    else:
         yield "        the end of its standard error:"
         yield from (f"            {_printable(line)}" for line in verdict.stderr)
 
