@@ -46,10 +46,14 @@ class Record:
         return self._fields.get("subSequenceNumber") or 0
 
     @property
+    def arrived_ms(self) -> int | None:
+        """When it arrived, as the service says, in milliseconds since 1970."""
+        return self._fields.get("approximateArrivalTimestamp")
+
+    @property
     def created_at(self) -> datetime | None:
-        """When it arrived, as the service says, in UTC."""
-        arrived_ms = self._fields.get("approximateArrivalTimestamp")
-        return None if arrived_ms is None else datetime.fromtimestamp(arrived_ms / 1000, UTC)
+        """The same in UTC."""
+        return None if self.arrived_ms is None else datetime.fromtimestamp(self.arrived_ms / 1000, UTC)
 
     def __repr__(self) -> str:
         # Neither payload nor key: a repr ends up in logs.
@@ -75,13 +79,14 @@ class KCLRecord(Record):
     @property
     def timestamp_millis(self) -> int | None:
         """When it arrived, in milliseconds since 1970."""
-        return self._fields.get("approximateArrivalTimestamp")
+        return self.arrived_ms
 
     @property
     def approximate_arrival_timestamp(self) -> datetime | None:
         """When it arrived, in this machine's time zone and without naming it, as amazon_kclpy has it."""
-        arrived_ms = self.timestamp_millis
-        return None if arrived_ms is None else datetime.fromtimestamp(arrived_ms / 1000)  # noqa: DTZ006 - so it is there
+        if self.arrived_ms is None:
+            return None
+        return datetime.fromtimestamp(self.arrived_ms / 1000)  # noqa: DTZ006 - so it is there
 
     def get(self, field: str) -> Any:
         """A field by the protocol's name."""
