@@ -16,8 +16,8 @@ FORMS = """a processor is one of
     def f(batch): ...             a list of records, with batch.shard_id and batch.checkpoint(record)
     def f(record): ...            one record at a time
     class F: process(batch), and if wanted initialize(lease), lease_lost(), shard_ended(), shutdown_requested();
-             the last two may take one argument, for its checkpointer
-    class F: amazon_kclpy's methods: process_records(input), or process_records(records, checkpointer) of its oldest version
+             the last two may take one argument, for its checkpoint()
+    class F: amazon_kclpy's methods: process_records(input), or process_records(records, checkpointer) of its first version
     an App of streamiter with one processor, or an app and the name of one
 def and async def alike"""
 
@@ -79,11 +79,8 @@ def _function_hooks(function: Function) -> Hooks:
 
 def _hooks(processor: Any) -> Hooks:
     name = type(processor).__name__
-    for method in ("process", "initialize"):
-        hook = getattr(processor, method, None)
-        if hook is not None and len(_parameters(hook, f"{name}.{method}")) != 1:
-            wanted = "process(self, batch)" if method == "process" else "initialize(self, lease)"
-            raise InvalidOption(f"{name}.{method} is written {wanted}: {FORMS}")
+    if len(_parameters(processor.process, f"{name}.process")) != 1:
+        raise InvalidOption(f"{name}.process is written process(self, batch): {FORMS}")
     return Hooks(awaited(processor.process), **_optional(processor, name))
 
 
