@@ -18,6 +18,7 @@ VALUES = (
     *(
         "installing",
         "errors",
+        "finding",
         "urls",
         "clock",
         "steps",
@@ -48,6 +49,7 @@ CORE = (
     "topic",
     "app",
     "runnel",
+    "multilang",
 )
 ROOMS = (*CORE, "metrics", "testing", "spark", "demo", "cli")
 
