@@ -141,6 +141,7 @@ class App:
         model: Any = None,
         key: Callable[[Any], Any] | None = None,
         in_flight: int = 1000,
+        acks: Literal["lease", "group"] = "lease",
     ) -> Callable[[P], P]:
         """Declares a processor: the function, or class, below gets the source's records.
 
@@ -154,6 +155,7 @@ class App:
         where: only records for which it is true are handed over; the others count as processed.
         key: what a record's key is, with order="key"; by default the row's key, or the partition key.
         in_flight: how many records of a lease wait or are worked on at most.
+        acks: "group" shares a consumer group of Redis, named as the processor, with other programs (XREADGROUP, XACK).
         """
 
         def declared(function: P) -> P:
@@ -172,6 +174,7 @@ class App:
                 model=model,
                 key=key,
                 in_flight=in_flight,
+                acks=acks,
             )
             if found.name in self.processors:
                 raise InvalidOption(f"{self.name} has a processor {found.name!r} already; say name= for one of them")

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from json.encoder import encode_basestring
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -52,11 +52,15 @@ class WireRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The first message. Records follow that come after this number, or all from one of the names on."""
+    """The first message. Records follow that come after this number, or all from one of the names on.
+
+    `form` is the daemon's, where that can be told: the first daemons named the shard and nothing else.
+    """
 
     shard_id: str
     sequence_number: str | None = "TRIM_HORIZON"
     sub_sequence_number: int | None = 0
+    form: Form | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,23 +271,24 @@ class Told(NamedTuple):
     shard: str | None
 
 
-def from_daemon(line: bytes) -> Told | None:
-    """What a daemon's line says; None if it is no message that we know."""
+def from_daemon(line: bytes, record: Callable[[dict[str, Any]], Any] | None = None) -> Told | None:
+    """What a daemon's line says; None if it is no message that we know. `record` makes records of their fields."""
     fields = _fields(line)
     if fields is None:
         return None
-    message, shard = _from_daemon(fields), fields.get("shardId")
+    message, shard = _from_daemon(fields, record or _wire_record), fields.get("shardId")
     return None if message is None else Told(message, shard if isinstance(shard, str) else None)
 
 
-def _from_daemon(fields: dict[str, Any]) -> ToChild | None:
+def _from_daemon(fields: dict[str, Any], record: Callable[[dict[str, Any]], Any]) -> ToChild | None:
     match fields.get("action"):
         case "processRecords":
-            records = [_wire_record(record) for record in fields.get("records") or []]
+            records = list(map(record, fields.get("records") or []))
             return ProcessRecords(records, fields.get("millisBehindLatest"))
         case "initialize":
             shard_id, number = fields.get("shardId"), fields.get("sequenceNumber")
-            return Initialize(str(shard_id), number, fields.get("subSequenceNumber"))
+            form = Form.NEWER if "sequenceNumber" in fields else Form.OLDER
+            return Initialize(str(shard_id), number, fields.get("subSequenceNumber"), form)
         case "checkpoint":
             number = fields["sequenceNumber"] if "sequenceNumber" in fields else fields.get("checkpoint")
             return Answer(number, fields.get("subSequenceNumber"), fields.get("error"))
