@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from streamiter.app.clock import WorkerClock
 from streamiter.app.declared import declare
 from streamiter.app.events import AppEvent
-from streamiter.app.hand import Keeper
 from streamiter.app.observer import Observer
 from streamiter.app.policies import Halt, Policy
 from streamiter.app.processor import Processor
@@ -41,7 +40,6 @@ logger = logging.getLogger("streamiter.app")
 HALT = Halt()
 
 F = TypeVar("F", bound=Callable[..., Any])
-P = TypeVar("P", bound=Callable[..., Any] | Keeper)
 T = TypeVar("T")
 
 
@@ -142,7 +140,7 @@ class App:
         key: Callable[[Any], Any] | None = None,
         in_flight: int = 1000,
         acks: Literal["lease", "group"] = "lease",
-    ) -> Callable[[P], P]:
+    ) -> Callable[[F], F]:
         """Declares a processor: the function, or class, below gets the source's records.
 
         Its first parameter says what it gets: `record`, `value` (what `model` makes of it), `batch` (up to `size` records of
@@ -158,7 +156,7 @@ class App:
         acks: "group" shares a consumer group of Redis, named as the processor, with other programs (XREADGROUP, XACK).
         """
 
-        def declared(function: P) -> P:
+        def declared(function: F) -> F:
             found = declare(
                 function,
                 source=source,

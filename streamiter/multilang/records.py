@@ -19,14 +19,16 @@ def wire_record(record: Record) -> WireRecord:
     place = record.place
     arrival_ms = None if record.created_us is None else record.created_us // 1000
     if isinstance(record, KinesisRecord):
-        return WireRecord(record.raw_payload, record.partition_key, place.text, place.since, arrival_ms)
+        return WireRecord(record.raw_payload or b"", record.partition_key, place.text, place.since, arrival_ms)
     if isinstance(record, ChangeRecord):
         if isinstance(record, KinesisChange) and record.arrived_us is not None:
             arrival_ms = record.arrived_us // 1000
         key = record.partition_key if isinstance(record, KinesisChange) else None
         return WireRecord(change_json(record), key, place.text, place.since, arrival_ms)
     if isinstance(record, PayloadRecord):
-        return WireRecord(record.raw_payload, _text(getattr(record, "key", None)), place.text, place.since, arrival_ms)
+        return WireRecord(
+            record.raw_payload or b"", _text(getattr(record, "key", None)), place.text, place.since, arrival_ms
+        )
     if isinstance(record, SpoiledRecord):
         raise PoisonRecord.spoiled(record.shard_id, record.sequence_number, record.reason)
     return WireRecord(record.to_json().encode(), None, place.text, place.since, arrival_ms)
