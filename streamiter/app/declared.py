@@ -55,6 +55,8 @@ def declare(
         raise InvalidOption(f"{name}: order='key' hands over single records: its parameter is record or value")
     if order != "key" and (concurrency != 1 or key is not None):
         raise InvalidOption(f"{name}: concurrency= and key= go with order='key': other orders do one thing at a time")
+    if handler.form is Form.KEEPER and order != "shard":
+        raise InvalidOption(f"{name}: order={order!r} does not go with a processor that keeps its own checkpoints")
     if middleware and handler.form is Form.EVENTS:
         raise InvalidOption(
             f"{name}: middleware= goes with records, values and batches; events are asked for by the function"

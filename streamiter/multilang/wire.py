@@ -40,8 +40,7 @@ class Form(Enum):
 # ---- to the child
 
 
-@dataclass(frozen=True, slots=True)
-class WireRecord:
+class WireRecord(NamedTuple):
     """A record as a child gets it. Packed (KPL) records share a number, and differ in `sub_sequence_number`."""
 
     data: bytes
