@@ -14,6 +14,7 @@ import click
 
 from streamiter.cli.command import Command, reaches_service, refuse_together
 from streamiter.cli.fleet.logs import log_to_stderr
+from streamiter.cli.fleet.trying import try_out
 from streamiter.cli.setting import Place, make_session, setting
 from streamiter.cli.terminal.ending import Terminated
 from streamiter.cli.terminal.words import in_our_words
@@ -30,6 +31,7 @@ EXAMPLES = (
     "streamiter multilang --properties app.properties",
     "streamiter multilang --source kinesis://clicks --store kcl+dynamodb://shop -- node clicks.js",
     "streamiter multilang --source dynamodb://users --store sqlite:///shop.db --children 2 -- python users.py",
+    "streamiter multilang --try node clicks.js",
     "streamiter multilang --properties app.properties --env 'AWS_*' --timeout 60",
 )
 logger = logging.getLogger("streamiter.cli")
@@ -49,7 +51,8 @@ class Asked:
     words: tuple[str, ...]
 
 
-@click.command("multilang", cls=Command, examples=EXAMPLES)
+# What stands behind the first word of COMMAND is the child's, also where it looks like an option of ours.
+@click.command("multilang", cls=Command, examples=EXAMPLES, context_settings={"allow_interspersed_args": False})
 @click.option(
     "--properties",
     "files",
@@ -88,6 +91,14 @@ class Asked:
 @click.option(
     "--protocol", type=click.Choice(["newer", "older"]), help="Which form children speak. [default: found out]"
 )
+@click.option("--try", "is_trial", is_flag=True, help="Try COMMAND out, without any service: tell what it does wrong.")
+@click.option(
+    "--payloads",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --try: records have these payloads, a line each.",
+)
+@click.option("--json", "is_json", is_flag=True, help="With --try: tell it as JSON.")
 @click.option("-v", "--verbose", "is_verbose", is_flag=True, help="Log more.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @reaches_service
@@ -106,6 +117,9 @@ def command(
     profile: str | None,
     *,
     is_verbose: bool,
+    is_trial: bool,
+    payloads: Path | None,
+    is_json: bool,
     **asked: Any,
 ) -> None:
     """Have children in any language process streams, by the protocol of the Kinesis Client Library's MultiLangDaemon.
@@ -115,6 +129,8 @@ def command(
     its last checkpoint.
 
     With --properties, leases are rows of the KCL's own table: a Java daemon can be replaced, and put back.
+
+    With --try, COMMAND is played scripts of messages: a report tells what it does wrong, and where. The exit code is 1 then.
 
     Ctrl-C or SIGTERM stops it: children are asked to shut down, leases are released. A second one ends it at once.
     """
@@ -130,6 +146,10 @@ def command(
             seconds=timeout,
             form=None if protocol is None else Form(protocol),
         )
+        if is_trial:
+            raise click.exceptions.Exit(_try_out(make(command), payloads, is_json=is_json))
+        if payloads is not None or is_json:
+            raise click.UsageError("--payloads and --json go with --try")
         place = partial(Place, endpoint_url=endpoint_url, region=region, profile=profile)
         plans = _of_files(files, make, options) if files else [_of_options(sources, make, options, place)]
         daemon = Daemon(plans)
@@ -140,6 +160,20 @@ def command(
     except (InvalidOption, InvalidPosition) as error:
         raise click.UsageError(in_our_words(error)) from error
     logger.info("%s: stopped", daemon.name)
+
+
+def _try_out(child: ChildCommand, payloads: Path | None, *, is_json: bool) -> int:
+    refuse_together("is_trial", "files", why="name the command of the child: streamiter multilang --try node clicks.js")
+    refuse_together("is_trial", "sources", why="a child is tried out without any service")
+    return try_out(
+        child.words,
+        environment=child.environment,
+        folder=child.folder,
+        seconds=child.seconds,
+        form=child.form,
+        payloads=payloads,
+        is_json=is_json,
+    )
 
 
 def _of_files(files: Sequence[Path], make: Any, asked: Asked) -> list[Plan]:
