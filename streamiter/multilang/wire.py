@@ -1,4 +1,4 @@
-"""The wire: what daemon and child say to each other, as values, and as lines of JSON. The standard library alone.
+"""The wire: what daemon and child say to each other, as values, and as lines of JSON, by the standard library alone.
 
     to the child       Initialize, ProcessRecords, ShutdownRequested, LeaseLost, ShardEnded, Shutdown; Answer to a checkpoint
     to the daemon      Status, when an action is done; Ask, for a checkpoint
