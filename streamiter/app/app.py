@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from streamiter.app.clock import WorkerClock
 from streamiter.app.declared import declare
 from streamiter.app.events import AppEvent
-from streamiter.app.hand import Keeper
 from streamiter.app.observer import Observer
 from streamiter.app.policies import Halt, Policy
 from streamiter.app.processor import Processor
@@ -41,7 +40,6 @@ logger = logging.getLogger("streamiter.app")
 HALT = Halt()
 
 F = TypeVar("F", bound=Callable[..., Any])
-P = TypeVar("P", bound=Callable[..., Any] | Keeper)
 T = TypeVar("T")
 
 
@@ -141,7 +139,8 @@ class App:
         model: Any = None,
         key: Callable[[Any], Any] | None = None,
         in_flight: int = 1000,
-    ) -> Callable[[P], P]:
+        acks: Literal["lease", "group"] = "lease",
+    ) -> Callable[[F], F]:
         """Declares a processor: the function, or class, below gets the source's records.
 
         Its first parameter says what it gets: `record`, `value` (what `model` makes of it), `batch` (up to `size` records of
@@ -154,9 +153,10 @@ class App:
         where: only records for which it is true are handed over; the others count as processed.
         key: what a record's key is, with order="key"; by default the row's key, or the partition key.
         in_flight: how many records of a lease wait or are worked on at most.
+        acks: "group" shares a consumer group of Redis, named as the processor, with other programs (XREADGROUP, XACK).
         """
 
-        def declared(function: P) -> P:
+        def declared(function: F) -> F:
             found = declare(
                 function,
                 source=source,
@@ -172,6 +172,7 @@ class App:
                 model=model,
                 key=key,
                 in_flight=in_flight,
+                acks=acks,
             )
             if found.name in self.processors:
                 raise InvalidOption(f"{self.name} has a processor {found.name!r} already; say name= for one of them")

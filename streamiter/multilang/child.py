@@ -37,13 +37,14 @@ class Guard:
 
     def __init__(self) -> None:
         self._pipe: int | None = None
+        self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> int:
         """The pipe to it, which children tell of themselves through; it is started when the first child is."""
         if self._pipe is None:
             theirs, ours = os.pipe()
             try:
-                await asyncio.create_subprocess_exec(
+                self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-I", "-S", str(_HERE / "guard.py"), str(self.GRACE_SECONDS)),
                     stdin=theirs,
                     stdout=asyncio.subprocess.DEVNULL,
@@ -63,11 +64,12 @@ class Guard:
             with suppress(OSError):
                 os.write(self._pipe, b"-%d\n" % group)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing is left to be guarded."""
-        if self._pipe is not None:
+        if self._pipe is not None and self._process is not None:
             os.close(self._pipe)
             self._pipe = None
+            await self._process.wait()
 
 
 class Child:

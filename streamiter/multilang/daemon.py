@@ -90,7 +90,7 @@ class Daemon:
         finally:
             for pool in self._pools:
                 await pool.close()
-            self._guard.close()
+            await self._guard.close()
 
     def stop(self) -> None:
         """As SIGTERM does. Any thread may call it."""
@@ -118,7 +118,7 @@ class Daemon:
         self._pools.append(pool)
         start = plan.start if plan.start != "latest" else datetime.fromtimestamp(clock.now(), UTC)
         for name, source in plan.sources.items():
-            crew = Crew(
+            crew: Any = Crew(
                 name, pool, clock, grace_seconds=plan.grace, pause_seconds=plan.pause, wants_empty=plan.wants_empty
             )
             app.processor(source, size=plan.records, in_flight=2 * plan.records, within=0.001, start=start)(crew)

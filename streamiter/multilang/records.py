@@ -19,14 +19,16 @@ def wire_record(record: Record) -> WireRecord:
     place = record.place
     arrival_ms = None if record.created_us is None else record.created_us // 1000
     if isinstance(record, KinesisRecord):
-        return WireRecord(record.raw_payload, record.partition_key, place.text, place.since, arrival_ms)
+        return WireRecord(record.raw_payload or b"", record.partition_key, place.text, place.since, arrival_ms)
     if isinstance(record, ChangeRecord):
         if isinstance(record, KinesisChange) and record.arrived_us is not None:
             arrival_ms = record.arrived_us // 1000
         key = record.partition_key if isinstance(record, KinesisChange) else None
         return WireRecord(change_json(record), key, place.text, place.since, arrival_ms)
     if isinstance(record, PayloadRecord):
-        return WireRecord(record.raw_payload, _text(getattr(record, "key", None)), place.text, place.since, arrival_ms)
+        return WireRecord(
+            record.raw_payload or b"", _text(getattr(record, "key", None)), place.text, place.since, arrival_ms
+        )
     if isinstance(record, SpoiledRecord):
         raise PoisonRecord.spoiled(record.shard_id, record.sequence_number, record.reason)
     return WireRecord(record.to_json().encode(), None, place.text, place.since, arrival_ms)
@@ -34,20 +36,23 @@ def wire_record(record: Record) -> WireRecord:
 
 def change_json(record: ChangeRecord) -> bytes:
     """A change as the DynamoDB Streams Kinesis Adapter hands it to children: the service's record; its time in milliseconds."""
+    envelope = record.unfold()
     change: dict[str, Any] = {
         "ApproximateCreationDateTime": None if record.created_us is None else record.created_us // 1000,
         "Keys": _image(record, "Keys"),
         "NewImage": _image(record, "NewImage"),
         "OldImage": _image(record, "OldImage"),
         "SequenceNumber": record.sequence_number,
-        "SizeBytes": record.size_bytes,
+        "SizeBytes": envelope.dynamodb.SizeBytes,
+        "StreamViewType": envelope.dynamodb.StreamViewType,
     }
     told: dict[str, Any] = {
-        "eventID": record.event_id,
+        "eventID": envelope.eventID,
         "eventName": record.event_name,
-        "eventVersion": record.event_version,
-        "eventSource": "aws:dynamodb",
-        "userIdentity": record.user_identity,
+        "eventVersion": envelope.eventVersion,
+        "eventSource": envelope.eventSource or "aws:dynamodb",
+        "awsRegion": envelope.awsRegion,
+        "userIdentity": envelope.userIdentity,
         "dynamodb": {name: value for name, value in change.items() if value is not None},
     }
     return msgspec.json.encode({name: value for name, value in told.items() if value is not None})
