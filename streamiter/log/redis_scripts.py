@@ -127,7 +127,8 @@ end
 )
 
 # And where a new group begins: an id, and how many entries were ever added up to that; and from where on to look for what is
-# pending for the consumer. Gives the first such entry ("": none), the group's place, and how many entries stand before that (-1: Redis does not know).
+# pending for the consumer. Gives the first such entry ("": none), the group's place, and how many entries stand
+# before that (-1: unknown).
 OPEN_GROUP = Script(
     _HELD
     + _GROUP
