@@ -76,9 +76,9 @@ def _grouped(rows: Sequence[tuple[str, bytes]], hash_key: str) -> Iterator[Packe
 
 def _row(entry: Entry) -> tuple[str, bytes]:
     key, payload = _text(entry.key), entry.payload
-    if payload is not None and not entry.headers and (key is not None or entry.key is None):
-        if key != NO_KEY and not payload.startswith((ENVELOPE, MAGIC)):
-            return NO_KEY if key is None else key, payload
+    has_place = not entry.headers and key != NO_KEY and (key is not None or entry.key is None)
+    if payload is not None and has_place and not payload.startswith((ENVELOPE, MAGIC)):
+        return key or NO_KEY, payload
     return key or NO_KEY, ENVELOPE + _pack(_Envelope(entry.key, entry.headers, payload))
 
 
