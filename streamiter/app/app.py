@@ -315,7 +315,7 @@ def _signals(app: App) -> Iterator[None]:
     """SIGTERM, Ctrl-C and SIGHUP stop the app; a second one of the first two ends the process at once.
 
     A terminal that closes sends SIGHUP, more than once perhaps, and systemd sends it right behind SIGTERM: it never ends the
-    process at once. Where it is ignored, as by nohup, it stays so.
+    process at once, also after the app has stopped. Where it is ignored, as by nohup, it stays so.
     """
     if os.name == "nt" or threading.current_thread() is not threading.main_thread():
         yield  # there Ctrl-C cancels, and nothing else can be caught
@@ -324,10 +324,9 @@ def _signals(app: App) -> Iterator[None]:
     seen: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        if number != signal.SIGHUP:
-            seen.append(number)
-        if len(seen) > 1:
+        if number != signal.SIGHUP and any(earlier != signal.SIGHUP for earlier in seen):
             os._exit(128 + number)
+        seen.append(number)
         app.stop()
         loop.call_soon_threadsafe(logger.info, _STOPS, app.name)
 
@@ -343,4 +342,7 @@ def _signals(app: App) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-            signal.signal(number, before[number] or signal.SIG_DFL)
+            handler = before[number] or signal.SIG_DFL
+            # A SIGHUP that comes yet is the same request, and it was met.
+            is_met = number == signal.SIGHUP and seen and handler == signal.SIG_DFL
+            signal.signal(number, signal.SIG_IGN if is_met else handler)
