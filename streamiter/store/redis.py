@@ -47,7 +47,8 @@ class RedisStore(Store, Announcer):
 
     def __init__(self, url: str, *, call_seconds: float = CALL_SECONDS) -> None:
         self._told = f"RedisStore('{host_of(url)}{urlsplit(url).path}')"
-        self._server = Server(url, self._told, InvalidStore, call_seconds=call_seconds)
+        server_url, is_cluster = _without_cluster(url)
+        self._server = Server(server_url, self._told, InvalidStore, call_seconds=call_seconds, is_cluster=is_cluster)
         self._scripts: dict[str, Any] = {}
         self._identity: str | None = None
 
@@ -77,7 +78,9 @@ class RedisStore(Store, Announcer):
         return _written(Write(row, expected), answer)
 
     def write_all(self, table: Table, writes: Sequence[Write]) -> list[Row | StreamiterError]:
-        """All of them sent at once; each is a script of its own."""
+        """All of them sent at once; each is a script of its own. A cluster's client sends scripts one by one."""
+        if self._server.is_cluster:
+            return super().write_all(table, writes)
         with self._server.calling() as client:
             pipeline = client.pipeline(transaction=False)
             for write in writes:
@@ -155,6 +158,17 @@ class RedisStore(Store, Announcer):
 
     def __repr__(self) -> str:
         return self._told
+
+
+def _without_cluster(url: str) -> tuple[str, bool]:
+    """The URL without `cluster=yes`, and whether it said so."""
+    parts = urlsplit(url)
+    told = parts.query.split("&")
+    others = [pair for pair in told if pair.partition("=")[0] != "cluster"]
+    choices = [pair.partition("=")[2] for pair in told if pair.partition("=")[0] == "cluster"]
+    if not set(choices) <= {"yes", "no"}:
+        raise InvalidStore(f"cluster is yes or no, not {choices[-1]!r}")
+    return parts._replace(query="&".join(others)).geturl(), "yes" in choices
 
 
 def _scope_of(told: Announcement) -> str:
