@@ -169,7 +169,7 @@ class AppWorker:
     def _shared(self, processor: Processor, source: Source[Any], kit: Kit) -> Source[Any]:
         """The source as this app sees it, a consumer of a group that other programs share."""
         shared = source.shared(processor.name, self._app.name)
-        shared.check(kit.store.guard(self._leases(processor), "", "", 0))
+        shared.check(partial(kit.store.guard, self._leases(processor), "", "", 0))
         return shared
 
     def _leases(self, processor: Processor) -> Table:

@@ -210,7 +210,7 @@ def test_nor_is_any_other_action(method):
     def fail(*_: Any) -> None:
         raise KeyError(method)
 
-    course = {"lease_lost": [LOST], "shard_ended": [ENDED], "shutdown_requested": [LEAVE]}.get(method, [])
+    course: list[Any] = {"lease_lost": [LOST], "shard_ended": [ENDED], "shutdown_requested": [LEAVE]}.get(method, [])
     seen = Seen()
     setattr(seen, method, fail)
     pipe = AnsweringPipe(START, *course)
