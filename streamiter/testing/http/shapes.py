@@ -13,7 +13,7 @@ from typing import Any
 
 from streamiter.testing.http.json_types import check_type
 from streamiter.testing.http.refusal import Refusal, broken_rules, unknown_operation
-from streamiter.testing.truth.attributes import check_attribute
+from streamiter.testing.truth.attributes import check_attribute_form
 
 # In which order the service lists an enum's values, where that is known.
 _LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
@@ -57,7 +57,7 @@ class _Check:
 
     def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
         if name == "AttributeValue":
-            check_attribute(value)
+            check_attribute_form(value)
             return
         shape = self._shapes[name]
         kind: str = shape["type"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,14 @@ ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 TTL_IDENTITY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}  # who deletes what its time to live ended
 
 _encode = msgspec.json.Encoder().encode
+
+
+class PackedImages(NamedTuple):
+    """A key and an item's images as JSON, which the table and its records share."""
+
+    key: bytes
+    new: bytes | None
+    old: bytes | None
 
 
 class WrittenRecord(msgspec.Struct, frozen=True):
