@@ -14,7 +14,7 @@ from streamiter.testing.tables.places import place_of
 from streamiter.testing.tables.schema import Index, Schema
 from streamiter.testing.truth.images import size_of
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
 _decode = msgspec.json.decode
 _WIDTH = 4  # bytes that say how long the item's own place is, at the end of one in an index
 
@@ -142,8 +142,10 @@ class Items:
 
 
 def packed(item: Item) -> bytes:
-    """An item as the JSON that records carry."""
-    return _encode(item)
+    """An item as the JSON that records carry, in not a byte more than it needs: what `encode` gives has room to spare."""
+    room = bytearray()
+    _encoder.encode_into(item, room)
+    return bytes(room)
 
 
 def unpacked(stored: bytes) -> Item:
