@@ -94,6 +94,14 @@ class Server:
             except redis.exceptions.NoScriptError:
                 return client.execute_command("EVAL", script.text, len(keys), *keys, *arguments)
 
+    def identity(self) -> str:
+        """Which server and database it is, as the server tells it: addresses may be written in many ways."""
+        with self.calling() as client:
+            told = client.execute_command("INFO", "server")
+            db = client.connection_pool.connection_kwargs.get("db") or 0
+        run_id = told["run_id"] if isinstance(told, dict) else told.decode().partition("run_id:")[2].split()[0]
+        return f"database {db} of server {run_id[:12]}"
+
     def explained(self, error: Exception) -> StreamiterError:
         """The same error in our words."""
         redis = load()

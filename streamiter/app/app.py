@@ -144,6 +144,7 @@ class App:
         model: Any = None,
         key: Callable[[Any], Any] | None = None,
         in_flight: int = 1000,
+        acks: Literal["lease", "group"] = "lease",
     ) -> Callable[[F], F]:
         """Declares a processor: the function, or class, below gets the source's records.
 
@@ -157,6 +158,7 @@ class App:
         where: only records for which it is true are handed over; the others count as processed.
         key: what a record's key is, with order="key"; by default the row's key, or the partition key.
         in_flight: how many records of a lease wait or are worked on at most.
+        acks: "group" shares a consumer group of Redis, named as the processor, with other programs (XREADGROUP, XACK).
         """
 
         def declared(function: F) -> F:
@@ -175,6 +177,7 @@ class App:
                 model=model,
                 key=key,
                 in_flight=in_flight,
+                acks=acks,
             )
             if found.name in self.processors:
                 raise InvalidOption(f"{self.name} has a processor {found.name!r} already; say name= for one of them")
@@ -312,7 +315,7 @@ def _signals(app: App) -> Iterator[None]:
     """SIGTERM, Ctrl-C and SIGHUP stop the app; a second one of the first two ends the process at once.
 
     A terminal that closes sends SIGHUP, more than once perhaps, and systemd sends it right behind SIGTERM: it never ends the
-    process at once. Where it is ignored, as by nohup, it stays so.
+    process at once, also after the app has stopped. Where it is ignored, as by nohup, it stays so.
     """
     if os.name == "nt" or threading.current_thread() is not threading.main_thread():
         yield  # there Ctrl-C cancels, and nothing else can be caught
@@ -321,10 +324,9 @@ def _signals(app: App) -> Iterator[None]:
     seen: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        if number != signal.SIGHUP:
-            seen.append(number)
-        if len(seen) > 1:
+        if number != signal.SIGHUP and any(earlier != signal.SIGHUP for earlier in seen):
             os._exit(128 + number)
+        seen.append(number)
         app.stop()
         loop.call_soon_threadsafe(logger.info, _STOPS, app.name)
 
@@ -340,4 +342,7 @@ def _signals(app: App) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-            signal.signal(number, before[number] or signal.SIG_DFL)
+            handler = before[number] or signal.SIG_DFL
+            # A SIGHUP that comes yet is the same request, and it was met.
+            is_met = number == signal.SIGHUP and seen and handler == signal.SIG_DFL
+            signal.signal(number, signal.SIG_IGN if is_met else handler)

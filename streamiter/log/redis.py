@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 from streamiter.errors import InvalidStream, PositionTrimmed, ShardGone, Throttled
 from streamiter.log.base import Ends, Entry, Log, Slice
-from streamiter.log.redis_entry import Spot, fields_of, number_of, parse_id, records_of, spot_before
+from streamiter.log.record import LogRecord
+from streamiter.log.redis_entry import Spot, fields_of, floor_ms, number_of, parse_id, records_of, spot_before
+from streamiter.log.redis_group import RedisGroup
 from streamiter.log.redis_options import RedisOptions
 from streamiter.log.redis_scripts import APPEND, COUNT, GROW, PUBLISH, TRIM
-from streamiter.redis_server import CALL_SECONDS, Server, host_of, load
+from streamiter.redis_server import CALL_SECONDS, Script, Server, host_of, load
 from streamiter.source.base import ShardIterator
+from streamiter.source.sharing import SharedSource
 
 _COUNTED = 2000  # entries that one call of a seek counts: some milliseconds of the server's time
 _PARTITIONS = "partitions"
@@ -97,7 +100,7 @@ class RedisLog(Log):
         """Adds all of them by one script: all or none."""
         if not entries:
             return []
-        key = self._key_of(partition)
+        key = self.key_of(partition)
         arguments: list[Any] = [self._options.partition_size, self._options.when_full, len(entries)]
         for entry in entries:
             fields = fields_of(entry)
@@ -115,7 +118,7 @@ class RedisLog(Log):
 
     def read(self, partition: int, after: int, limit: int) -> Slice:
         """One transaction tells the time, what the stream holds, and what follows the place."""
-        spot, key = Spot.of(after), self._key_of(partition)
+        spot, key = Spot.of(after), self.key_of(partition)
         with self._server.calling() as client:
             pipeline = client.pipeline(transaction=True)
             pipeline.execute_command("TIME")
@@ -129,12 +132,12 @@ class RedisLog(Log):
             self._check_held(partition, spot, told)
         entries = entries[1:] if is_here and not spot.is_before else entries[:limit]
         is_tip = len(entries) < limit or parse_id(entries[-1][0]) == told.last
-        return Slice(records_of(str(partition), entries, spot.nth + 1), is_tip, _floor_ms(now))
+        return Slice(records_of(str(partition), entries, spot.nth + 1), is_tip, floor_ms(now))
 
     def now_us(self) -> int | None:
         """The server's clock, in milliseconds as ids have it."""
         with self._server.calling() as client:
-            return _floor_ms(client.execute_command("TIME"))
+            return floor_ms(client.execute_command("TIME"))
 
     def seek(self, partition: int, time_us: int) -> int:
         """By the ids, which hold the time. The entries from there on are counted, some milliseconds of the server's a call."""
@@ -160,7 +163,7 @@ class RedisLog(Log):
 
     def trim(self, partition: int, before: int) -> None:
         """XTRIM MINID, exactly."""
-        spot, key = Spot.of(before), self._key_of(partition)
+        spot, key = Spot.of(before), self.key_of(partition)
         if self._look(partition).held:
             self._server.run(TRIM, [key], [spot.id, spot.nth + bool(before % 10)])
 
@@ -169,7 +172,7 @@ class RedisLog(Log):
         if not iterators:
             return ()
         keys = {
-            self._key_of(self.partition_of(place.shard_id)): (place.shard_id, Spot.of(place.value))
+            self.key_of(self.partition_of(place.shard_id)): (place.shard_id, Spot.of(place.value))
             for place in iterators
         }
         ids = [spot.id for _, spot in keys.values()]
@@ -181,8 +184,33 @@ class RedisLog(Log):
     def publish(self, group: str, numbers: Mapping[str, int]) -> None:
         """XGROUP SETID, so that XINFO GROUPS shows the lag; with `trim=read`, what all groups have read goes."""
         for shard_id, number in numbers.items():
-            spot, key = Spot.of(number), self._key_of(self.partition_of(shard_id))
+            spot, key = Spot.of(number), self.key_of(self.partition_of(shard_id))
             self._server.run(PUBLISH, [key], [group, spot.id, spot.nth, int(self._options.trim == "read")])
+
+    # -- groups whose other consumers are not ours
+
+    def shared(self, group: str, consumer: str) -> SharedSource[LogRecord]:
+        """The log as one consumer of a group sees it."""
+        return RedisGroup(self, group, consumer)
+
+    def identity(self) -> str:
+        """Which server and database it is in."""
+        return self._server.identity()
+
+    def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        """Runs a script."""
+        return self._server.run(script, keys, arguments)
+
+    def count_upto(self, partition: int, last_id: str) -> int:
+        """How many entries were ever added up to an id."""
+        told = self._look(partition)
+        return told.added - self._count(partition, f"({last_id}", told.end.id)
+
+    def key_of(self, partition: int) -> str:
+        """The stream of a partition; ShardGone where there is none."""
+        if not 0 <= partition < self._known and not 0 <= partition < self.partitions():
+            raise ShardGone(f"{self._told} has no partition {partition}, but {self._known}, from 0 on")
+        return f"{self._options.key}.{partition}"
 
     def close(self) -> None:
         """Closes the connections; whoever uses the log again opens some."""
@@ -190,13 +218,8 @@ class RedisLog(Log):
 
     # -- inside
 
-    def _key_of(self, partition: int) -> str:
-        if not 0 <= partition < self._known and not 0 <= partition < self.partitions():
-            raise ShardGone(f"{self._told} has no partition {partition}, but {self._known}, from 0 on")
-        return f"{self._options.key}.{partition}"
-
     def _look(self, partition: int) -> _Told:
-        redis, key = load(), self._key_of(partition)
+        redis, key = load(), self.key_of(partition)
         with self._server.calling() as client:
             try:
                 info = client.execute_command("XINFO", "STREAM", key)
@@ -234,7 +257,7 @@ class RedisLog(Log):
             raise PositionTrimmed(f"{where}: {told.gone - spot.nth} entries behind {spot.id} were trimmed")
 
     def _count(self, partition: int, first: str, last: str) -> int:
-        key, counted = self._key_of(partition), 0
+        key, counted = self.key_of(partition), 0
         while True:
             found, until = self._server.run(COUNT, [key], [first, last, _COUNTED])
             counted += int(found)
@@ -259,11 +282,6 @@ class RedisLog(Log):
 
     def __repr__(self) -> str:
         return self._told
-
-
-def _floor_ms(now: Sequence[bytes]) -> int:
-    """The server's time, floored as it is in ids: an entry that is added in the same millisecond is not stamped before it."""
-    return int(now[0]) * 1_000_000 + int(now[1]) // 1000 * 1000
 
 
 def _raise_first(*answers: Any) -> None:

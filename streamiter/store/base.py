@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from streamiter.errors import Conflict, InvalidOption, StreamiterError
+from streamiter.source.sharing import Guard
 
 LEASES = "leases"  # the one kind whose fields are laid out as columns
 CALL_SECONDS = 5.0  # no call of a backend takes longer: then it is a TransientError
@@ -132,6 +133,12 @@ class Store(ABC):
         """The same on a connection whose calls are awaited."""
         raise InvalidOption(
             f"{self!r} cannot take part in your transaction: batch.acommit() wants an app whose store is SQLite or Postgres"
+        )
+
+    def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
+        """Where a source can see whether this worker still has the lease, in the same step in which it reads."""
+        raise InvalidOption(
+            f"{self!r} holds no leases that a log could look at: acks='group' wants a store in the log's Redis"
         )
 
     def close(self) -> None:  # noqa: B027 - rows in memory hold nothing open

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from streamiter.errors import Conflict, InvalidStore, StreamiterError
 from streamiter.redis_server import Server, host_of, plain
+from streamiter.source.sharing import Guard
 from streamiter.store.base import CALL_SECONDS, LEASES, Announcement, Announcer, Row, Store, Table, Write, next_version
 
 _PAGE = 500
@@ -48,6 +49,7 @@ class RedisStore(Store, Announcer):
         self._told = f"RedisStore('{host_of(url)}{urlsplit(url).path}')"
         self._server = Server(url, self._told, InvalidStore, call_seconds=call_seconds)
         self._scripts: dict[str, Any] = {}
+        self._identity: str | None = None
 
     def scan(self, table: Table) -> list[Row]:
         """All rows, page by page."""
@@ -135,6 +137,12 @@ class RedisStore(Store, Announcer):
             for word in words
         ]
         return (entries[-1][0].decode() if entries else after), heard
+
+    def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
+        """The lease's row, by its key in the server."""
+        if self._identity is None:
+            self._identity = self._server.identity()
+        return Guard(self._identity, _place(table, key), json.dumps(owner), json.dumps(fence))
 
     def close(self) -> None:
         """Closes the connections."""

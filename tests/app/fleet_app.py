@@ -38,7 +38,7 @@ def note(kind: str, lease: str = "", fence: int = 0, records: Sequence[Any] = ()
         "worker": app.worker_id,
         "pid": os.getpid(),
         "time": time.monotonic(),  # one clock for all processes of the machine
-        "late": Pulse.late,
+        "late": Pulse.late_by_now(),
     }
     os.write(file, json.dumps(told).encode() + b"\n")
 
@@ -55,9 +55,12 @@ class Pulse:
     last = time.monotonic()
 
     @classmethod
+    def late_by_now(cls) -> float:
+        return cls.late + max(0.0, time.monotonic() - cls.last - PULSE)
+
+    @classmethod
     def beat(cls) -> None:
-        now = time.monotonic()
-        cls.late, cls.last = cls.late + max(0.0, now - cls.last - PULSE), now
+        cls.late, cls.last = cls.late_by_now(), time.monotonic()
 
 
 if os.environ.get("PULSE"):

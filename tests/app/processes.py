@@ -152,6 +152,13 @@ class Fleet:
         """The leases that this process holds, as the rows say."""
         return [lease.key for lease in self.leases().values() if f"-{process.pid}-" in str(lease.owner)]
 
+    def taken_since(self, fences: dict[str, int]) -> list[Given]:
+        """The notes of leases that changed hands since they had these fences.
+
+        By fences, not by times: a worker's row stands before the worker notes that it took the lease.
+        """
+        return [one for one in self.given("taken") if one.fence > fences.get(one.lease, one.fence)]
+
     def are_given_to(self, process: subprocess.Popen[bytes], leases: list[str]) -> bool:
         """Whether it was handed records of all these leases, under the fences that they have now."""
         given = {(one.lease, one.fence) for one in self.given_to(process)}

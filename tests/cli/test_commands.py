@@ -101,7 +101,7 @@ def test_the_list_of_commands_says_what_each_does():
         (["tail", "users", "-n", "five"], "'five' is not a whole number"),
         (["tail", "users", "--from"], "streamiter tail: Option '--from' requires an argument."),
         (["simulate", "--port", "99999"], "99999 is not in the range: 0 to 65535"),
-        (["simulate", "--speed", "0"], "0.0 is not in the range: more than 0"),
+        (["simulate", "--speed", "0"], "0.0 is not in the range 0<x<=1000000"),
         (["simulate", "--speed", "x"], "'x' is not a number"),
         (["shards", "users", "--svg", "a", "--png", "./a"], "--svg and --png name the same file"),
         (["export", "users", "--to", "c", "--part-seconds", "9"], "--part-seconds is for --follow"),

@@ -21,13 +21,16 @@ _NAMESPACES = {
 }
 
 
+MOST_MESSAGE = 4096  # characters: an error must not send back the megabytes that were wrong
+
+
 class Refusal(Exception):
     """An error answer: its name, its message, its HTTP status, and what else its body says."""
 
     def __init__(self, name: str, message: str, status: int = 400, **more: Any) -> None:
         super().__init__(f"{name}: {message}")
         self.name = name
-        self.message = message
+        self.message = message if len(message) <= MOST_MESSAGE else f"{message[:MOST_MESSAGE]}..."
         self.status = status
         self.more = more
 

@@ -31,10 +31,10 @@ def entries_come_back(rig: LogRig) -> None:
 
 @rule()
 def anything_can_be_written(rig: LogRig) -> None:
-    """Payloads, keys and headers of any bytes come back as they were; no key is not an empty key."""
+    """Payloads, keys and headers of any bytes come back as they were; no key, and no payload, are not empty ones."""
     written = [
         Entry(payload, key, headers)
-        for payload in (b"", b"p", bytes(range(256)))
+        for payload in (None, b"", b"p", bytes(range(256)))
         for key in ODD_KEYS
         for headers in ODD_HEADERS
     ]
@@ -48,7 +48,7 @@ def large_entries_come_back(rig: LogRig) -> None:
     """An entry as large as the backend takes comes back whole, also among small ones."""
     large = bytes(range(256)) * (rig.most_bytes // 256)
     rig.log.append(0, [Entry(b"a"), Entry(large), Entry(b"b")])
-    found = [record.raw_payload for record in all_of(rig.log, 0)]
+    found = [record.payload for record in all_of(rig.log, 0)]
     equal(list(map(len, found)), [1, len(large), 1], "the lengths")
     expect(found[1] == large, "the large one came back otherwise")
 

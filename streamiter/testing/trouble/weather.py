@@ -79,9 +79,9 @@ class Weather:
 
     def __post_init__(self) -> None:
         for name in Chances.__annotations__:
-            most = None if name in ("skew", "jitter") else 1
-            if getattr(self, name) < 0 or (most is not None and getattr(self, name) > most):
-                raise ValueError(f"{name} goes from 0{'' if most is None else ' to 1'}, this is {getattr(self, name)}")
+            most = 1e9 if name in ("skew", "jitter") else 1
+            if not 0 <= getattr(self, name) <= most:
+                raise ValueError(f"{name} goes from 0 to {most:.15g}, this is {getattr(self, name)}")
 
     # -- calls
 
