@@ -204,9 +204,21 @@ class KinesisApi:
     def _put_records(self, asked: dict[str, Any], now_us: int) -> dict[str, Any]:
         stream = self._made(asked, now_us)
         placed = [self._placed(stream, row) for row in asked["Records"]]  # all, before any of them is written
-        written = [self._put(stream, *place, now_us) for place in placed]
-        rows = [{"ShardId": record.shard_id, "SequenceNumber": record.sequence_number} for record in written]
-        return {"FailedRecordCount": 0, "Records": rows, "EncryptionType": "NONE"}
+        rows = [self._put_one(stream, place, now_us) for place in placed]
+        failed = sum("ErrorCode" in row for row in rows)
+        return {"FailedRecordCount": failed, "Records": rows, "EncryptionType": "NONE"}
+
+    def _put_one(
+        self, stream: KinesisTruth, place: tuple[KinesisShard, str | None, bytes], now_us: int
+    ) -> dict[str, Any]:
+        weather = self._knobs.weather
+        if weather is not None and weather.leaves("PutRecords", place[1:]):
+            told = (
+                f"Rate exceeded for shard {place[0].id} in stream {stream.name} under account {self.service.account}."
+            )
+            return {"ErrorCode": "ProvisionedThroughputExceededException", "ErrorMessage": told}
+        record = self._put(stream, *place, now_us)
+        return {"ShardId": record.shard_id, "SequenceNumber": record.sequence_number}
 
     @staticmethod
     def _placed(stream: KinesisTruth, row: dict[str, Any]) -> tuple[KinesisShard, str | None, bytes]:

@@ -52,7 +52,7 @@ class TableApi:
         self._stored: dict[str, StoredTable] = {}
         self._tokens = RequestTokens()
         self._signed_region: str | None = None  # of the call under way
-        self._items = ItemCalls(self._existing, self._publish)
+        self._items = ItemCalls(self._existing, self._publish, self._leaves)
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
             "UpdateTable": self._update_table,
@@ -131,6 +131,11 @@ class TableApi:
         """That, for calls on tables."""
         truth = self._service.table(body["TableName"])
         return self._existing(truth.name)
+
+    def _leaves(self, operation: str, key: bytes) -> bool:
+        """Whether the weather leaves a part of a batch undone."""
+        weather = self._knobs.weather
+        return weather is not None and weather.leaves(operation, key)
 
     def _region(self) -> str:
         return self._service.region or self._signed_region or REGION

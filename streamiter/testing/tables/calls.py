@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.testing.http.refusal import invalid
+from streamiter.testing.http.refusal import broken_rule, invalid, throughput_exceeded
 from streamiter.testing.tables.capacity import Consumed, asked
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.reads import MOST_KEYS, PAGE_BYTES, look_up, read_get, read_gets
@@ -28,6 +28,7 @@ from streamiter.testing.truth.images import size_of
 Body = Mapping[str, Any]
 Answer = dict[str, Any]
 Publish = Callable[[list[Change], int], None]
+Leaves = Callable[[str, bytes], bool]  # an operation, and the key of an item
 
 MOST_WRITES = 25
 _TOO_LARGE = "Transaction request exceeds the maximum size: the items of a transaction have 4 MB together at most"
@@ -37,11 +38,13 @@ _NOT_ONE = (
 
 
 class ItemCalls:
-    """The operations on items, by name. `find` gives a table or refuses; `publish` tells streams what changed."""
+    """The operations on items, by name. `find` gives a table or refuses; `publish` tells streams what changed; `leaves` says
+    whether a part of a batch is left undone."""
 
-    def __init__(self, find: Callable[[str], StoredTable], publish: Publish) -> None:
+    def __init__(self, find: Callable[[str], StoredTable], publish: Publish, leaves: Leaves) -> None:
         self._find = find
         self._publish = publish
+        self._leaves = leaves
         self.calls: dict[str, Callable[[Body, int], Answer]] = {
             "PutItem": lambda body, now_us: self._write("Put", body, now_us),
             "UpdateItem": lambda body, now_us: self._write("Update", body, now_us),
@@ -94,7 +97,10 @@ class ItemCalls:
 
     def _batch_get(self, body: Body, now_us: int) -> Answer:
         requests: Mapping[str, Body] = body["RequestItems"]
-        if sum(len(part["Keys"]) for part in requests.values()) > MOST_KEYS:
+        count = sum(len(part["Keys"]) for part in requests.values())
+        if not requests:
+            raise broken_rule("{}", "requestItems", "have length greater than or equal to 1")
+        if count > MOST_KEYS:
             raise invalid("Too many items requested for the BatchGetItem call")
         reads = [(name, part, read_gets(part)) for name, part in requests.items()]
         tables = [self._find(table_name(name)) for name, _, _ in reads]
@@ -108,15 +114,17 @@ class ItemCalls:
         for table, (name, part, read) in zip(tables, reads, strict=True):
             items = responses.setdefault(name, [])
             consumed.append(Consumed(table.name))
-            for place, key in enumerate(read.keys):
+            for asked_key, key in zip(part["Keys"], read.keys, strict=True):
                 found = look_up(read, key, table)
-                if size + found.size > PAGE_BYTES:
-                    left[name] = {**part, "Keys": part["Keys"][place:]}
-                    break
+                if size + found.size > PAGE_BYTES or self._leaves("BatchGetItem", table.items.packed_key(key)):
+                    left.setdefault(name, {**part, "Keys": []})["Keys"].append(asked_key)
+                    continue
                 size += found.size
                 consumed[-1].of_table += found.units
                 if found.item is not None:
                     items.append(found.item)
+        if sum(len(part["Keys"]) for part in left.values()) == count:
+            raise throughput_exceeded()
         return {"Responses": responses, "UnprocessedKeys": left} | _all_consumed(body, consumed)
 
     def _batch_write(self, body: Body, now_us: int) -> Answer:
@@ -139,7 +147,12 @@ class ItemCalls:
         consumed: dict[str, Consumed] = {}
         metrics: dict[str, list[Answer]] = {}
         changes: list[Change | None] = []
-        for table, write in placed:
+        left: dict[str, list[Body]] = {}
+        asked_for = [(name, request) for name, part in requests.items() for request in part]
+        for (table, write), (name, request) in zip(placed, asked_for, strict=True):
+            if self._leaves("BatchWriteItem", table.items.packed_key(write.image)):
+                left.setdefault(name, []).append(request)
+                continue
             outcome = judge(write, table)
             changes.append(commit(table, outcome))
             of = consumed.setdefault(table.name, Consumed(table.name))
@@ -147,7 +160,9 @@ class ItemCalls:
             if _measures(body, table):
                 metrics.setdefault(table.name, []).append(_metrics(table, write))
         self._publish([change for change in changes if change is not None], now_us)
-        answer: Answer = {"UnprocessedItems": {}} | _all_consumed(body, list(consumed.values()))
+        if len(changes) < 1:
+            raise throughput_exceeded()
+        answer: Answer = {"UnprocessedItems": left} | _all_consumed(body, list(consumed.values()))
         return answer | ({"ItemCollectionMetrics": metrics} if metrics else {})
 
     # -- transactions

@@ -82,8 +82,14 @@ def holds(expression: str, **given: Any) -> bool:
 )
 def test_what_holds(text, is_true):
     given_values = {
-        "ten": {"N": "10"}, "text": {"S": "abc"}, "a": {"S": "a"}, "x": {"S": "x"}, "three": {"N": "3"},
-        "one": {"B": b"\x01"}, "letter": {"B": b"a"}, "null": {"S": "NULL"},
+        "ten": {"N": "10"},
+        "text": {"S": "abc"},
+        "a": {"S": "a"},
+        "x": {"S": "x"},
+        "three": {"N": "3"},
+        "one": {"B": b"\x01"},
+        "letter": {"B": b"a"},
+        "null": {"S": "NULL"},
     }
     assert holds(text, **given_values) is is_true
 
