@@ -159,7 +159,7 @@ class Log(Source[LogRecord]):
                 after = int(text) - 1
         return ShardIterator(shard_id, after)
 
-    def place_behind(self, iterator: ShardIterator) -> Place:
+    def place_behind(self, iterator: ShardIterator) -> Place | None:
         """The number of the entry behind which it stands."""
         return Place(iterator.value, 0)
 

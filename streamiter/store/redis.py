@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
+from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
-from streamiter.errors import Conflict, InvalidStore, StreamiterError
+from streamiter.errors import Conflict, InvalidStore, StreamiterError, Throttled
 from streamiter.redis_server import Server, host_of, plain
 from streamiter.source.sharing import Guard
 from streamiter.store.base import CALL_SECONDS, LEASES, Announcement, Announcer, Row, Store, Table, Write, next_version
@@ -18,6 +22,8 @@ _PAGE = 500
 _CTRL_ENTRIES = 100  # announcements that are kept: who looks late looks at the rows anyway
 _BLOCK_MS = 2000
 _VERSION = "version"
+_ADMIN = "admin"  # in the place of a lease's key; a lease that is called so is written otherwise
+ADMIN_MS = 60_000
 
 # KEYS: the row, and the set that names the table's rows. ARGV: the version expected ("" for none), the row's key, then the
 # hash as it is to be. Gives what stands where that was not as expected.
@@ -29,6 +35,8 @@ redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 redis.call('SADD', KEYS[2], ARGV[2])
 return {1}
 """
+# KEYS: a lock. ARGV: who had it.
+_LET_GO = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
 _DELETE = """
 local version = redis.call('HGET', KEYS[1], 'version') or ''
 if version ~= ARGV[1] then return {0, redis.call('HGETALL', KEYS[1])} end
@@ -47,7 +55,8 @@ class RedisStore(Store, Announcer):
 
     def __init__(self, url: str, *, call_seconds: float = CALL_SECONDS) -> None:
         self._told = f"RedisStore('{host_of(url)}{urlsplit(url).path}')"
-        self._server = Server(url, self._told, InvalidStore, call_seconds=call_seconds)
+        server_url, is_cluster = _without_cluster(url)
+        self._server = Server(server_url, self._told, InvalidStore, call_seconds=call_seconds, is_cluster=is_cluster)
         self._scripts: dict[str, Any] = {}
         self._identity: str | None = None
 
@@ -77,7 +86,9 @@ class RedisStore(Store, Announcer):
         return _written(Write(row, expected), answer)
 
     def write_all(self, table: Table, writes: Sequence[Write]) -> list[Row | StreamiterError]:
-        """All of them sent at once; each is a script of its own."""
+        """All of them sent at once; each is a script of its own. A cluster's client sends scripts one by one."""
+        if self._server.is_cluster:
+            return super().write_all(table, writes)
         with self._server.calling() as client:
             pipeline = client.pipeline(transaction=False)
             for write in writes:
@@ -138,6 +149,23 @@ class RedisStore(Store, Announcer):
         ]
         return (entries[-1][0].decode() if entries else after), heard
 
+    @contextmanager
+    def alone(self, table: Table) -> Iterator[None]:
+        """`__lock:{app.stream}.admin`: who has it, while it is held. It expires, should its holder die."""
+        key, me = f"__lock:{_scope(table)}.{_ADMIN}", f"{gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
+        with self._server.calling() as client:
+            if not client.set(key, me, nx=True, px=ADMIN_MS):
+                other = (client.get(key) or b"another one").decode(errors="replace")
+                raise Throttled(
+                    f"{self._told}: an operator changes the {table} just now ({other}); try again when that is done. The lock "
+                    f"{key} expires within {ADMIN_MS // 1000} s"
+                )
+        try:
+            yield
+        finally:
+            with suppress(StreamiterError), self._server.calling() as client:
+                self._script(client, _LET_GO)([key], [me], client=client)
+
     def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
         """The lease's row, by its key in the server."""
         if self._identity is None:
@@ -157,6 +185,17 @@ class RedisStore(Store, Announcer):
         return self._told
 
 
+def _without_cluster(url: str) -> tuple[str, bool]:
+    """The URL without `cluster=yes`, and whether it said so."""
+    parts = urlsplit(url)
+    told = parts.query.split("&")
+    others = [pair for pair in told if pair.partition("=")[0] != "cluster"]
+    choices = [pair.partition("=")[2] for pair in told if pair.partition("=")[0] == "cluster"]
+    if not set(choices) <= {"yes", "no"}:
+        raise InvalidStore(f"cluster is yes or no, not {choices[-1]!r}")
+    return parts._replace(query="&".join(others)).geturl(), "yes" in choices
+
+
 def _scope_of(told: Announcement) -> str:
     return ".".join(plain(part) for part in (told.app, told.stream, told.processor) if part)
 
@@ -172,7 +211,7 @@ def _named(plain: str) -> str:
 
 def _place(table: Table, key: str) -> str:
     kind = "__lock" if table.kind == LEASES else f"__{plain(table.kind)}"
-    return f"{kind}:{_scope(table)}.{key}"
+    return f"{kind}:{_scope(table)}.{'%61dmin' if key == _ADMIN else key}"
 
 
 def _index(table: Table) -> str:

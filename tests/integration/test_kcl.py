@@ -52,7 +52,7 @@ def sim() -> Iterator[Simulator]:
 
 def java(sim: Simulator, classes: Path, wanted: int) -> list[list[str]]:
     """Runs a KCL worker until it saw so many records, and gives what it printed."""
-    options = ["-Daws.cborEnabled=false", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    options = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     path = f"{classes / 'classes'}:{classes / 'lib'}/*"
     command = ["java", *options, "-cp", path, "Fleet", sim.endpoint_url, "shop", "orders", str(wanted), "150"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
