@@ -36,6 +36,7 @@ CASES = {
     "server": "benchmarks.cases.server",
     "leases": "benchmarks.cases.leases",
     "app": "benchmarks.cases.app",
+    "multilang": "benchmarks.cases.multilang",
     "logs": "benchmarks.cases.logs",
     "redis_log": "benchmarks.cases.redis_log",
     "instructions": "benchmarks.instructions",

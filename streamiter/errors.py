@@ -14,6 +14,8 @@
     ├── Conflict                           another writer changed a store's row first; holds the row that stands
     ├── ProcessorFailed                    a processor raised an error, and its policy stops the app
     ├── LeaseLost                          a batch cannot be committed: another worker has its lease
+    ├── CheckpointFailed                   a MultiLang daemon refused a child's checkpoint; tells by which name
+    ├── UnknownMessage                     a MultiLang daemon said what its child cannot answer
     ├── SourceError                        the service, or the way to it
     │   ├── AccessDenied                   a permission is missing; names the action
     │   ├── CredentialsMissing             nothing to sign calls with, or no region to send them to
@@ -212,6 +214,44 @@ class LeaseLost(StreamiterError):
         super().__init__(
             f"lease {key} with fence {fence} is held no more: another worker has it; roll back, the records come again there"
         )
+
+
+class CheckpointFailed(StreamiterError):
+    """A MultiLang daemon did not take a checkpoint of its child. `error` is the daemon's name for why."""
+
+    def __init__(self, error: str, asked: str = "") -> None:
+        self.error = error
+        at = f" at {asked}" if asked else ""
+        super().__init__(f"the daemon took no checkpoint{at}: {error}; {self._what_to_do}")
+
+    @property
+    def value(self) -> str:
+        """The same name, as amazon_kclpy calls it."""
+        return self.error
+
+    @property
+    def is_lease_lost(self) -> bool:
+        """Whether another worker has the lease: stop working on this shard."""
+        return self.error == "ShutdownException"
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same checkpoint may be taken later: the table is throttled, or was not reached."""
+        return self.error in ("ThrottlingException", "KinesisClientLibDependencyException")
+
+    @property
+    def _what_to_do(self) -> str:
+        if self.is_lease_lost:
+            return "another worker has the lease, and the records come again there"
+        if self.is_passing:
+            return "it was tried several times; the next checkpoint covers this one, too"
+        if self.error == "InvalidStateException":
+            return "checkpoints are taken while records are processed, when the shard ended, and when a shutdown is requested"
+        return "a checkpoint lies between the last one and the last record given"
+
+
+class UnknownMessage(StreamiterError):
+    """The daemon said what this child does not understand, or at the wrong time. A wrong answer could lose records."""
 
 
 class SourceError(StreamiterError):

@@ -17,24 +17,25 @@ else:
 
 
 class PayloadRecord(Record, Generic[Payload]):
-    """A record that carries `payload`: bytes, or what `model=` made of them."""
+    """A record that carries `payload`: bytes, or what `model=` made of them; None where it carries none."""
 
     _key_name: ClassVar[str] = "key"
     """What it calls the attribute that it was sent under."""
 
-    raw_payload: bytes = b""
+    raw_payload: bytes | None = b""
     _made: Any = None
     _is_made: bool = False
 
     @property
     def payload(self) -> Payload:
-        """The bytes, or what `model=` made of them."""
+        """The bytes, or what `model=` made of them; None where there is none."""
         return self._made if self._is_made else cast("Payload", self.raw_payload)
 
     def use_model(self, model: Converts) -> None:
         """Turns the payload into the caller's own class; what the model raises comes through."""
-        self._made = model.from_payload(self.raw_payload)
-        self._is_made = True
+        if self.raw_payload is not None:
+            self._made = model.from_payload(self.raw_payload)
+            self._is_made = True
 
     def forget_model(self) -> None:
         """Gives the bytes again."""
@@ -60,4 +61,5 @@ class PayloadRecord(Record, Generic[Payload]):
 
     @property
     def _what(self) -> str:
-        return f"{len(self.raw_payload)} bytes under {getattr(self, self._key_name)!r}"
+        told = "nothing" if self.raw_payload is None else f"{len(self.raw_payload)} bytes"
+        return f"{told} under {getattr(self, self._key_name)!r}"

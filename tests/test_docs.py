@@ -209,7 +209,7 @@ def test_what_a_shell_exports_holds_for_the_rest_of_the_page(run):
 def test_a_simulated_service_runs_until_the_page_ends(run):
     asked = 'urllib.request.Request("http://127.0.0.1:8000", b"{}", {"X-Amz-Target": "Simulator.Heal"})'
     calls = f"```python\nimport urllib.request\nurllib.request.urlopen({asked}).close()\n```\n"
-    assert run(f"```bash\nstreamiter simulate --stopped\n```\n\n{calls}\n{calls}") == 3
+    assert run(f"```bash\nstreamiter simulate --stopped --no-token\n```\n\n{calls}\n{calls}") == 3
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: exit code 2"):
         run("```bash\nstreamiter simulate --knob wrong=1\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: .* nothing can follow it"):

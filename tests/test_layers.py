@@ -18,6 +18,7 @@ VALUES = (
     *(
         "installing",
         "errors",
+        "finding",
         "urls",
         "clock",
         "steps",
@@ -48,6 +49,7 @@ CORE = (
     "topic",
     "app",
     "runnel",
+    "multilang",
 )
 ROOMS = (*CORE, "metrics", "testing", "spark", "demo", "cli")
 
@@ -228,7 +230,8 @@ def test_an_import_from_below_names_file_line_import_and_what_is_allowed():
     module = parse("streamiter/clock.py", "import os\nfrom streamiter.shard import Shard\n")
     (fault,) = layer_faults(module)
     assert (
-        fault == "streamiter/clock.py:2: imports streamiter.shard.Shard; 'clock' may import: installing, errors, clock"
+        fault
+        == "streamiter/clock.py:2: imports streamiter.shard.Shard; 'clock' may import: installing, errors, finding, urls, clock"
     )
 
 

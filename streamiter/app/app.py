@@ -6,13 +6,9 @@ import asyncio
 import logging
 import os
 import secrets
-import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from streamiter.app.clock import WorkerClock
@@ -21,6 +17,7 @@ from streamiter.app.events import AppEvent
 from streamiter.app.observer import Observer
 from streamiter.app.policies import Halt, Policy
 from streamiter.app.processor import Processor
+from streamiter.app.signals import stopping_by_signals
 from streamiter.app.stats import AppStats
 from streamiter.app.timers import Schedule, Timer, cron, declare_timer, every
 from streamiter.app.worker import AppWorker
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from streamiter.app.virtual.world import Turnable
 
 logger = logging.getLogger("streamiter.app")
-
-_STOPS = "%s stops: what runs may finish; a second signal ends it at once"
 
 HALT = Halt()
 
@@ -144,6 +139,7 @@ class App:
         model: Any = None,
         key: Callable[[Any], Any] | None = None,
         in_flight: int = 1000,
+        acks: Literal["lease", "group"] = "lease",
     ) -> Callable[[F], F]:
         """Declares a processor: the function, or class, below gets the source's records.
 
@@ -157,6 +153,7 @@ class App:
         where: only records for which it is true are handed over; the others count as processed.
         key: what a record's key is, with order="key"; by default the row's key, or the partition key.
         in_flight: how many records of a lease wait or are worked on at most.
+        acks: "group" shares a consumer group of Redis, named as the processor, with other programs (XREADGROUP, XACK).
         """
 
         def declared(function: F) -> F:
@@ -175,6 +172,7 @@ class App:
                 model=model,
                 key=key,
                 in_flight=in_flight,
+                acks=acks,
             )
             if found.name in self.processors:
                 raise InvalidOption(f"{self.name} has a processor {found.name!r} already; say name= for one of them")
@@ -245,7 +243,7 @@ class App:
             loop.call_soon_threadsafe(worker.stop)
 
     async def _run(self, only: Sequence[str] | None) -> None:
-        with _signals(self):
+        with stopping_by_signals(self):
             await self.serve(only=only)
 
     def test(
@@ -305,39 +303,3 @@ class App:
                 self.on_event(event)
             except Exception:
                 logger.exception("on_event of %s raised an error", self.name)
-
-
-@contextmanager
-def _signals(app: App) -> Iterator[None]:
-    """SIGTERM, Ctrl-C and SIGHUP stop the app; a second one of the first two ends the process at once.
-
-    A terminal that closes sends SIGHUP, more than once perhaps, and systemd sends it right behind SIGTERM: it never ends the
-    process at once. Where it is ignored, as by nohup, it stays so.
-    """
-    if os.name == "nt" or threading.current_thread() is not threading.main_thread():
-        yield  # there Ctrl-C cancels, and nothing else can be caught
-        return
-    loop = asyncio.get_running_loop()
-    seen: list[int] = []
-
-    def stop(number: int, _: FrameType | None) -> None:
-        if number != signal.SIGHUP:
-            seen.append(number)
-        if len(seen) > 1:
-            os._exit(128 + number)
-        app.stop()
-        loop.call_soon_threadsafe(logger.info, _STOPS, app.name)
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        for number in numbers:
-            loop.add_signal_handler(number, lambda: None)  # wakes the loop, whichever thread got the signal
-            signal.signal(number, stop)  # and this is called also where the loop hangs in a function of the user's
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-            signal.signal(number, before[number] or signal.SIG_DFL)

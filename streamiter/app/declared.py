@@ -35,9 +35,11 @@ def declare(
     model: Any,
     key: Callable[[Any], Any] | None,
     in_flight: int,
+    acks: str = "lease",
 ) -> Processor:
     """The processor that was meant."""
     options.check_choice("order", order, ("shard", "key", "total"))
+    options.check_choice("acks", acks, ("lease", "group"))
     options.check_count("concurrency", concurrency)
     options.check_count("size", size)
     options.check_count("in_flight", in_flight)
@@ -55,6 +57,14 @@ def declare(
         raise InvalidOption(f"{name}: order='key' hands over single records: its parameter is record or value")
     if order != "key" and (concurrency != 1 or key is not None):
         raise InvalidOption(f"{name}: concurrency= and key= go with order='key': other orders do one thing at a time")
+    if handler.form is Form.KEEPER and (order != "shard" or acks != "lease"):
+        raise InvalidOption(
+            f"{name}: order={order!r} and acks={acks!r} do not go with a processor that keeps its own checkpoints"
+        )
+    if acks == "group" and order == "total":
+        raise InvalidOption(
+            f"{name}: acks='group' goes with order='shard' and 'key': consumers of a group share partitions out"
+        )
     if middleware and handler.form is Form.EVENTS:
         raise InvalidOption(
             f"{name}: middleware= goes with records, values and batches; events are asked for by the function"
@@ -84,6 +94,7 @@ def declare(
         model=None if makes is None else Model(makes),
         in_flight=max(in_flight, size),
         key=key,
+        acks=acks,
         has_values=model is None and makes is not None,
     )
 

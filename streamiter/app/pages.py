@@ -23,7 +23,7 @@ from streamiter.reading.gaps import REMOVED, TOO_OLD, TRIMMED
 from streamiter.reading.patience import Patience
 from streamiter.record import Record
 from streamiter.shard import Shard
-from streamiter.source.base import Page, ShardIterator, Source
+from streamiter.source.base import Page, ShardIterator, ShardPage, Source
 from streamiter.source.cursor import Cursor, open_cursor
 
 
@@ -41,6 +41,7 @@ class Read:
     start: str | None = None  # the checkpoint before these records, where their source says it anew
     error: Exception | None = None  # a fault that may pass: the turn is to be made again
     rests_at: ShardIterator | None = None  # where the shard rests, so that what is new can be watched for
+    caught_up: bool | None = None  # whether the service has no more behind these records, where it says
 
     def entries(self, group_of: Callable[[Record], Any] | None) -> Iterable[tuple[Checkpoint, Any, Record]]:
         """The records as the engine takes them: each with its checkpoint, and its group where records have any."""
@@ -169,7 +170,8 @@ class ShardPages:
         tip_us = page.service_us if is_tip else None
         if tip_us is not None:
             self._tip_us = tip_us
-        found = Read(rest_us=rest_us, tip_us=tip_us, is_end=is_end, children=page.children if is_end else ())
+        children = page.children if is_end else ()
+        found = Read(rest_us=rest_us, tip_us=tip_us, is_end=is_end, children=children, caught_up=page.caught_up)
         if page.records:
             self._may_be_gone, self._tip_us = False, None
             found.records, found.checkpoints = self._placed(page.records)
@@ -202,6 +204,16 @@ class ShardPages:
             self._start, self._place, self._is_checked = AtTime(self._tip_us), None, False
             return Read()
         return Read(gap=TRIMMED)
+
+
+def all_shards(list_page: Callable[[str | None], ShardPage]) -> tuple[list[Shard], int | None]:
+    """A complete listing, page by page, and the service's time."""
+    page = list_page(None)
+    shards = list(page.shards)
+    while page.next is not None:
+        page = list_page(page.next)
+        shards += page.shards
+    return shards, page.service_us
 
 
 def position_of(lease: Lease) -> Position:

@@ -37,6 +37,7 @@ class Processor:
     model: Model | None
     in_flight: int
     key: Callable[[Record], Any] | None = field(default=None)
+    acks: str = field(default="lease")  # or "group": other programs share a group of consumers with it
     has_values: bool = field(default=False)  # the source's records carry values, which `where` asks for, too
 
     def prepare(self, record: Record) -> Record:

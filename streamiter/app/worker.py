@@ -26,6 +26,7 @@ from streamiter.lease.lease import AT_TIME, START
 from streamiter.locate import locate
 from streamiter.reading.patience import Patience, retrying
 from streamiter.source.base import Source
+from streamiter.source.sharing import SharedSource
 from streamiter.store import Announcement, Table
 from streamiter.store.locate import open_store
 from streamiter.stream.position import parse_position
@@ -161,11 +162,22 @@ class AppWorker:
         kit, source = make_kit(), locate(processor.source)
         self._sources.append((source, kit.threads.source))
         retention_us = await kit.threads.source.call(partial(_look_up, source, self._app.clock))
+        if processor.acks == "group" and self._make_calls is Threads:
+            source = await kit.threads.source.call(partial(self._shared, processor, source, kit))
         return self._runtime(processor, source, retention_us, kit)
+
+    def _shared(self, processor: Processor, source: Source[Any], kit: Kit) -> Source[Any]:
+        """The source as this app sees it, a consumer of a group that other programs share."""
+        shared = source.shared(processor.name, self._app.name)
+        shared.check(partial(kit.store.guard, self._leases(processor), "", "", 0))
+        return shared
+
+    def _leases(self, processor: Processor) -> Table:
+        return Table("leases", self._app.name, processor.name)
 
     def _runtime(self, processor: Processor, source: Source[Any], retention_us: int, kit: Kit) -> Runtime:
         app = self._app
-        tables = Table("leases", app.name, processor.name), Table("workers", app.name, processor.name)
+        tables = self._leases(processor), Table("workers", app.name, processor.name)
         listing_us = microseconds(source.listing_interval)
         start, now_us, wall_us = (
             _start(processor, app),
@@ -192,7 +204,11 @@ class AppWorker:
                 alone = processor.refuses if is_many and processor.looks_at_each else None
                 size = processor.size
                 return TotalReader(source, lease, size=size, within_seconds=within, alone=alone, inline=is_inline)
-            return ShardReader(ShardPages(source, lease, source.page_limit), kit.threads.source)
+            limit = source.page_limit
+            if isinstance(source, SharedSource):
+                limit = min(limit, processor.in_flight)  # what one consumer of a group has, no other gets
+                source.join(lease.key, kit.store.guard(tables[0], lease.key, str(lease.owner), lease.fence))
+            return ShardReader(ShardPages(source, lease, limit), kit.threads.source)
 
         seconds = app.pace.failover_us / SECOND_US
         word = Announcement(app.name, _stream_of(source.name), processor.name, app.worker_id, "", valid_seconds=seconds)
@@ -252,5 +268,7 @@ def _order(processor: Processor) -> Order:
         return Order(by_key=True, concurrency=processor.concurrency, buffer=processor.in_flight)
     if processor.handler.form is Form.EVENTS:
         return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True)
+    if processor.handler.form is Form.KEEPER:
+        return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True, by_hand=True)
     within_us = microseconds(processor.within_seconds) if processor.hands_out_many and processor.size > 1 else 0
     return Order(batch=processor.size, buffer=processor.in_flight, within_us=within_us)

@@ -93,15 +93,21 @@ def _begun_at(lease: Lease, checkpoint: str, now_us: int) -> Lease:
 
 def seed(store: Store, table: Table, leases: list[Lease]) -> None:
     """Writes leases into a table that has none: where others are, they would be read twice or not at all."""
-    if standing := store.scan(table):
-        raise InvalidPosition(
-            f"there are {len(standing)} {table} already: name another stream or app, or stop its workers and delete them"
-        )
-    for lease in leases:
-        store.write(table, lease.row, None)
+    with store.alone(table):
+        if standing := store.scan(table):
+            raise InvalidPosition(
+                f"there are {len(standing)} {table} already: name another stream or app, or stop its workers and delete them"
+            )
+        for lease in leases:
+            store.write(table, lease.row, None)
 
 
 def _change(store: Store, table: Table, key: str, change: Callable[[Lease], Lease]) -> Lease:
+    with store.alone(table):
+        return _changed(store, table, key, change)
+
+
+def _changed(store: Store, table: Table, key: str, change: Callable[[Lease], Lease]) -> Lease:
     for _ in range(_TRIES):
         row = store.read(table, key)
         if row is None:

@@ -32,9 +32,12 @@ _RECORD_BYTES = 450  # what a waiting record takes in memory beyond its payload 
 
 
 class Entry(NamedTuple):
-    """What is appended: bytes, under a key or none, with what else is to be said of them."""
+    """What is appended: bytes, under a key or none, with what else is to be said of them.
 
-    payload: bytes
+    None for a payload is a tombstone: the key has no value any more. A compacted topic of Kafka lets go of such a key.
+    """
+
+    payload: bytes | None
     key: bytes | None = None
     headers: tuple[tuple[str, bytes], ...] = ()
 
@@ -42,8 +45,10 @@ class Entry(NamedTuple):
 def check_entries(entries: Sequence[Entry]) -> None:
     """Refuses what is no bytes, before anything is written."""
     for payload, key, _ in entries:
-        if not isinstance(payload, bytes) or (key is not None and not isinstance(key, bytes)):
-            raise InvalidOption("an entry's payload and its key are bytes; a key may be None")
+        if not isinstance(payload, bytes | None) or not isinstance(key, bytes | None):
+            raise InvalidOption(
+                "an entry's payload and its key are bytes; a key may be None, and a tombstone's payload is"
+            )
 
 
 class Ends(NamedTuple):
@@ -59,6 +64,13 @@ class Slice(NamedTuple):
     records: Sequence[LogRecord]
     is_tip: bool  # nothing follows them yet
     service_us: int | None  # no entry of the log that was not here at this look is ever stamped with an earlier time
+
+
+def page_of(found: Slice, following: ShardIterator) -> Page[LogRecord]:
+    """What a look brought, as a page of a source."""
+    records, is_tip, service_us = found
+    size = sum(len(record.raw_payload or b"") + len(record.key or b"") for record in records)
+    return Page(records, following, service_us, caught_up=is_tip, size_bytes=size + _RECORD_BYTES * len(records))
 
 
 class Log(Source[LogRecord]):
@@ -147,22 +159,15 @@ class Log(Source[LogRecord]):
                 after = int(text) - 1
         return ShardIterator(shard_id, after)
 
-    def place_behind(self, iterator: ShardIterator) -> Place:
+    def place_behind(self, iterator: ShardIterator) -> Place | None:
         """The number of the entry behind which it stands."""
         return Place(iterator.value, 0)
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page[LogRecord]:
         """What follows a place."""
-        records, is_tip, service_us = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
-        behind = records[-1].number if records else iterator.value
-        size = sum(len(record.raw_payload) + len(record.key or b"") for record in records)
-        return Page(
-            records,
-            ShardIterator(iterator.shard_id, behind),
-            service_us,
-            caught_up=is_tip,
-            size_bytes=size + _RECORD_BYTES * len(records),
-        )
+        found = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
+        behind = found.records[-1].number if found.records else iterator.value
+        return page_of(found, ShardIterator(iterator.shard_id, behind))
 
     def partition_of(self, shard_id: str) -> int:
         """The partition that a shard's id names."""

@@ -361,7 +361,7 @@ def _record(message: Any) -> LogRecord:
             0,
             False,
         ),
-        *(message.value() or b"", None, False, message.key()),
+        *(message.value(), None, False, message.key()),
         tuple((name, value or b"") for name, value in headers) if headers else (),
     )
 

@@ -12,12 +12,20 @@ _encode = msgspec.json.Encoder().encode
 
 
 class LogRecord(PayloadRecord[Payload]):
-    """One entry of a log: `record.payload` under `record.key`. `created_at` is when the log took it, by the log's clock."""
+    """One entry of a log: `record.payload` under `record.key`. `created_at` is when the log took it, by the log's clock.
+
+    The payload of a tombstone is None: its key has no value any more.
+    """
 
     key: bytes | None = None
     """What it was sent under: it chose the partition."""
     headers: tuple[tuple[str, bytes], ...] = ()
     """What its sender said besides, by name."""
+
+    @property
+    def is_tombstone(self) -> bool:
+        """Whether it says that its key has no value any more."""
+        return self.raw_payload is None
 
     @property
     def headers_text(self) -> bytes | None:

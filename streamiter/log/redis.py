@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 from streamiter.errors import InvalidStream, PositionTrimmed, ShardGone, Throttled
 from streamiter.log.base import Ends, Entry, Log, Slice
-from streamiter.log.redis_entry import Spot, fields_of, number_of, parse_id, records_of, spot_before
+from streamiter.log.record import LogRecord
+from streamiter.log.redis_entry import Spot, fields_of, floor_ms, number_of, parse_id, records_of, spot_before
+from streamiter.log.redis_group import RedisGroup
 from streamiter.log.redis_options import RedisOptions
-from streamiter.log.redis_scripts import APPEND, COUNT, GROW, PUBLISH, TRIM
-from streamiter.redis_server import CALL_SECONDS, Server, host_of, load
+from streamiter.log.redis_scripts import APPEND, COUNT, GROW, LOOK, PUBLISH, READ, TIME, TRIM
+from streamiter.redis_server import CALL_SECONDS, Script, Server, host_of, load
 from streamiter.source.base import ShardIterator
+from streamiter.source.sharing import SharedSource
 
 _COUNTED = 2000  # entries that one call of a seek counts: some milliseconds of the server's time
 _PARTITIONS = "partitions"
@@ -62,8 +65,17 @@ class RedisLog(Log):
         self._told = f"RedisLog('{host_of(url)}/{self._options.stream}', app '{self._options.app}')"
         options = self._options
         self._server = Server(
-            options.server_url, self._told, InvalidStream, call_seconds=call_seconds, db=options.db, is_raw=True
+            options.server_url,
+            self._told,
+            InvalidStream,
+            call_seconds=call_seconds,
+            db=None if options.is_cluster else options.db,
+            is_raw=True,
+            is_cluster=options.is_cluster,
         )
+        if options.is_cluster and options.hash_tag == "none":
+            # The partitions lie on several nodes: these have a clock each, and no call waits for all of them.
+            self.lateness, self.watches = 1.0, False
         self._known = 0  # partitions; there come more, never fewer
 
     @property
@@ -97,7 +109,7 @@ class RedisLog(Log):
         """Adds all of them by one script: all or none."""
         if not entries:
             return []
-        key = self._key_of(partition)
+        key = self.key_of(partition)
         arguments: list[Any] = [self._options.partition_size, self._options.when_full, len(entries)]
         for entry in entries:
             fields = fields_of(entry)
@@ -115,26 +127,22 @@ class RedisLog(Log):
 
     def read(self, partition: int, after: int, limit: int) -> Slice:
         """One transaction tells the time, what the stream holds, and what follows the place."""
-        spot, key = Spot.of(after), self._key_of(partition)
-        with self._server.calling() as client:
-            pipeline = client.pipeline(transaction=True)
-            pipeline.execute_command("TIME")
-            pipeline.execute_command("XINFO", "STREAM", key)
-            pipeline.execute_command("XRANGE", key, spot.id, "+", "COUNT", limit + 1)
-            now, info, entries = pipeline.execute(raise_on_error=False)
-            told = self._told_by(info)
-            _raise_first(now, entries)
+        spot, key = Spot.of(after), self.key_of(partition)
+        now, info, entries = self._read(key, spot.id, limit + 1)
+        told = self._told_by(info)
         is_here = bool(entries) and parse_id(entries[0][0]) == spot.key
         if not is_here or told.added < spot.nth:
             self._check_held(partition, spot, told)
         entries = entries[1:] if is_here and not spot.is_before else entries[:limit]
         is_tip = len(entries) < limit or parse_id(entries[-1][0]) == told.last
-        return Slice(records_of(str(partition), entries, spot.nth + 1), is_tip, _floor_ms(now))
+        return Slice(records_of(str(partition), entries, spot.nth + 1), is_tip, floor_ms(now))
 
     def now_us(self) -> int | None:
-        """The server's clock, in milliseconds as ids have it."""
+        """The server's clock, in milliseconds as ids have it; in a cluster, that of the node of the log's own key."""
+        if self._server.is_cluster:
+            return floor_ms(self._server.run(TIME, [self._options.key], []))
         with self._server.calling() as client:
-            return _floor_ms(client.execute_command("TIME"))
+            return floor_ms(client.execute_command("TIME"))
 
     def seek(self, partition: int, time_us: int) -> int:
         """By the ids, which hold the time. The entries from there on are counted, some milliseconds of the server's a call."""
@@ -160,7 +168,7 @@ class RedisLog(Log):
 
     def trim(self, partition: int, before: int) -> None:
         """XTRIM MINID, exactly."""
-        spot, key = Spot.of(before), self._key_of(partition)
+        spot, key = Spot.of(before), self.key_of(partition)
         if self._look(partition).held:
             self._server.run(TRIM, [key], [spot.id, spot.nth + bool(before % 10)])
 
@@ -169,7 +177,7 @@ class RedisLog(Log):
         if not iterators:
             return ()
         keys = {
-            self._key_of(self.partition_of(place.shard_id)): (place.shard_id, Spot.of(place.value))
+            self.key_of(self.partition_of(place.shard_id)): (place.shard_id, Spot.of(place.value))
             for place in iterators
         }
         ids = [spot.id for _, spot in keys.values()]
@@ -181,8 +189,38 @@ class RedisLog(Log):
     def publish(self, group: str, numbers: Mapping[str, int]) -> None:
         """XGROUP SETID, so that XINFO GROUPS shows the lag; with `trim=read`, what all groups have read goes."""
         for shard_id, number in numbers.items():
-            spot, key = Spot.of(number), self._key_of(self.partition_of(shard_id))
+            spot, key = Spot.of(number), self.key_of(self.partition_of(shard_id))
             self._server.run(PUBLISH, [key], [group, spot.id, spot.nth, int(self._options.trim == "read")])
+
+    # -- groups whose other consumers are not ours
+
+    def shared(self, group: str, consumer: str) -> SharedSource[LogRecord]:
+        """The log as one consumer of a group sees it."""
+        return RedisGroup(self, group, consumer)
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is in a cluster."""
+        return self._server.is_cluster
+
+    def identity(self) -> str:
+        """Which server and database it is in."""
+        return self._server.identity()
+
+    def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        """Runs a script."""
+        return self._server.run(script, keys, arguments)
+
+    def count_upto(self, partition: int, last_id: str) -> int:
+        """How many entries were ever added up to an id."""
+        told = self._look(partition)
+        return told.added - self._count(partition, f"({last_id}", told.end.id)
+
+    def key_of(self, partition: int) -> str:
+        """The stream of a partition; ShardGone where there is none."""
+        if not 0 <= partition < self._known and not 0 <= partition < self.partitions():
+            raise ShardGone(f"{self._told} has no partition {partition}, but {self._known}, from 0 on")
+        return f"{self._options.key}.{partition}"
 
     def close(self) -> None:
         """Closes the connections; whoever uses the log again opens some."""
@@ -190,13 +228,24 @@ class RedisLog(Log):
 
     # -- inside
 
-    def _key_of(self, partition: int) -> str:
-        if not 0 <= partition < self._known and not 0 <= partition < self.partitions():
-            raise ShardGone(f"{self._told} has no partition {partition}, but {self._known}, from 0 on")
-        return f"{self._options.key}.{partition}"
+    def _read(self, key: str, first_id: str, limit: int) -> tuple[Any, Any, Any]:
+        """The time, what the stream is like (or an error, as in `_told_by`), and its entries from an id on: of one moment."""
+        if self._server.is_cluster:
+            now, info, entries = self._server.run(READ, [key], [first_id, limit])
+            return now, info, entries
+        with self._server.calling() as client:
+            pipeline = client.pipeline(transaction=True)
+            pipeline.execute_command("TIME")
+            pipeline.execute_command("XINFO", "STREAM", key)
+            pipeline.execute_command("XRANGE", key, first_id, "+", "COUNT", limit)
+            now, info, entries = pipeline.execute(raise_on_error=False)
+            _raise_first(now, entries)
+        return now, info, entries
 
     def _look(self, partition: int) -> _Told:
-        redis, key = load(), self._key_of(partition)
+        redis, key = load(), self.key_of(partition)
+        if self._server.is_cluster:
+            return self._told_by(self._server.run(LOOK, [key], []))
         with self._server.calling() as client:
             try:
                 info = client.execute_command("XINFO", "STREAM", key)
@@ -205,6 +254,8 @@ class RedisLog(Log):
             return self._told_by(info)
 
     def _told_by(self, info: Any) -> _Told:
+        if info is None:
+            return _Told()
         if isinstance(info, Exception):
             if str(info).startswith("no such key"):
                 return _Told()  # nothing was added yet, or it was deleted
@@ -234,7 +285,7 @@ class RedisLog(Log):
             raise PositionTrimmed(f"{where}: {told.gone - spot.nth} entries behind {spot.id} were trimmed")
 
     def _count(self, partition: int, first: str, last: str) -> int:
-        key, counted = self._key_of(partition), 0
+        key, counted = self.key_of(partition), 0
         while True:
             found, until = self._server.run(COUNT, [key], [first, last, _COUNTED])
             counted += int(found)
@@ -250,6 +301,8 @@ class RedisLog(Log):
             )
 
     def _check_version(self) -> None:
+        if self._server.is_cluster:
+            return  # each look at a stream checks its node
         with self._server.calling() as client:
             info = client.execute_command("INFO", "server")
         lines = dict(line.partition(":")[::2] for line in info.decode().split("\r\n") if ":" in line)
@@ -259,11 +312,6 @@ class RedisLog(Log):
 
     def __repr__(self) -> str:
         return self._told
-
-
-def _floor_ms(now: Sequence[bytes]) -> int:
-    """The server's time, floored as it is in ids: an entry that is added in the same millisecond is not stamped before it."""
-    return int(now[0]) * 1_000_000 + int(now[1]) // 1000 * 1000
 
 
 def _raise_first(*answers: Any) -> None:

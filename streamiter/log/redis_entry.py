@@ -14,7 +14,7 @@ from streamiter.clock import LAST_US
 from streamiter.log.base import Entry
 from streamiter.log.record import LogRecord
 
-PAYLOAD, KEY, HEADER = b"payload", b"key", b"h:"
+PAYLOAD, TOMBSTONE, KEY, HEADER = b"payload", b"tombstone", b"key", b"h:"
 
 # A number in digits: milliseconds, 20 of the sequence within them, 11 of the index, and a 0: so the number before an entry's
 # own still tells which entry follows.
@@ -73,9 +73,14 @@ def number_of(written: bytes, index: int) -> int:
     return Spot(*parse_id(written), index).number
 
 
+def floor_ms(now: Sequence[bytes]) -> int:
+    """The server's time, floored as it is in ids: an entry that is added in the same millisecond is not stamped before it."""
+    return int(now[0]) * 1_000_000 + int(now[1]) // 1000 * 1000
+
+
 def fields_of(entry: Entry) -> list[bytes]:
     """The entry's fields and values, as they are added."""
-    fields = [PAYLOAD, entry.payload]
+    fields = [TOMBSTONE, b""] if entry.payload is None else [PAYLOAD, entry.payload]
     if entry.key is not None:
         fields += (KEY, entry.key)
     for name, value in entry.headers:
@@ -86,6 +91,7 @@ def fields_of(entry: Entry) -> list[bytes]:
 def records_of(shard_id: str, entries: Sequence[tuple[bytes, list[bytes]]], index: int) -> list[LogRecord]:
     """The records of entries that follow each other, the first of which has this index."""
     found: list[LogRecord] = []
+    payload: bytes | None
     headers: tuple[tuple[str, bytes], ...]
     for at, (written, fields) in enumerate(entries, index):
         ms_text, _, sequence = written.decode().partition("-")
@@ -102,14 +108,17 @@ def records_of(shard_id: str, entries: Sequence[tuple[bytes, list[bytes]]], inde
     return found
 
 
-def _told_by(fields: list[bytes]) -> tuple[bytes, bytes | None, tuple[tuple[str, bytes], ...]]:
-    """What an entry says, whoever added it: without a field `payload`, its payload is all fields as a JSON object."""
+def _told_by(fields: list[bytes]) -> tuple[bytes | None, bytes | None, tuple[tuple[str, bytes], ...]]:
+    """What an entry says, whoever added it. One that begins with an empty field `tombstone` has no payload; any other one
+    without a field `payload` has all fields as its payload, as a JSON object."""
     pairs = list(zip(fields[::2], fields[1::2], strict=True))
     values = dict(pairs)
     key = values.get(KEY)
-    if PAYLOAD in values:
-        others = [(name.removeprefix(HEADER), value) for name, value in pairs if name not in (PAYLOAD, KEY)]
-        return values[PAYLOAD], key, tuple((_text(name), value) for name, value in others)
+    is_tombstone = pairs[0] == (TOMBSTONE, b"")
+    if PAYLOAD in values or is_tombstone:
+        ours = (TOMBSTONE, KEY) if is_tombstone else (PAYLOAD, KEY)
+        others = [(name.removeprefix(HEADER), value) for name, value in pairs if name not in ours]
+        return None if is_tombstone else values[PAYLOAD], key, tuple((_text(name), value) for name, value in others)
     told = json.dumps({_text(name): _text(value) for name, value in pairs}, ensure_ascii=False)
     return told.encode(), key, tuple((_text(name), value) for name, value in pairs)
 

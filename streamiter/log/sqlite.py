@@ -233,5 +233,5 @@ def _up_to(cursor: sqlite3.Cursor, limit: int) -> list[layout.Row]:
         if not part:
             break
         rows += part
-        left -= sum([len(row[2]) for row in part])
+        left -= sum([len(row[2] or b"") for row in part])
     return rows

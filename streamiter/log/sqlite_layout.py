@@ -34,14 +34,14 @@ _CREATE = (
     "INSERT INTO streamiter_log_clock VALUES (0)",
 )
 _ENTRIES = """CREATE TABLE {} (
-    number INTEGER PRIMARY KEY, stamp_us INTEGER NOT NULL, payload BLOB NOT NULL, key BLOB, headers BLOB)"""
+    number INTEGER PRIMARY KEY, stamp_us INTEGER NOT NULL, payload BLOB, key BLOB, headers BLOB)"""
 _STATE = """SELECT next_number, trimmed, last_us FROM streamiter_log_partitions, streamiter_log_clock
     WHERE topic_id = ? AND partition_number = ?"""
 _TAKE = """UPDATE streamiter_log_partitions SET next_number = next_number + ?
     WHERE topic_id = ? AND partition_number = ? RETURNING next_number"""
 _STAMP = "UPDATE streamiter_log_clock SET last_us = MAX(?, last_us + 1) + ? - 1 RETURNING last_us"
 
-Row = tuple[int, int, bytes, "bytes | None", "bytes | None"]
+Row = tuple[int, int, "bytes | None", "bytes | None", "bytes | None"]
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(tuple[tuple[str, bytes], ...]).decode

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 
 from streamiter.clock import SECOND_US, microseconds
+from streamiter.errors import InvalidOption
 from streamiter.position import Place, Position
 from streamiter.precision import Precision
 from streamiter.record import Record
@@ -29,6 +30,8 @@ from streamiter.token import DAY_US
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from streamiter.source.sharing import SharedSource
 
     R_co = TypeVar("R_co", bound=Record, covariant=True, default=Record)
 else:
@@ -139,6 +142,12 @@ class Source(ABC, Generic[R_co]):
 
     def publish(self, group: str, numbers: Mapping[str, int]) -> None:
         """Shows how far a group of readers came: by shard, the number of the last record that it is done with."""
+
+    def shared(self, group: str, consumer: str) -> SharedSource[R_co]:
+        """The source as one consumer of a group of its own sees it; InvalidOption where it knows no such groups."""
+        raise InvalidOption(
+            f"{self!r} has no groups of consumers that acks='group' could share: a log in Redis has them"
+        )
 
     def identify(self, record: Record) -> object | None:
         """What a record and its duplicates have in common; None: it has none."""

@@ -19,9 +19,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self
 
 from streamiter.errors import Conflict, InvalidOption, StreamiterError
+from streamiter.source.sharing import Guard
 
 LEASES = "leases"  # the one kind whose fields are laid out as columns
 CALL_SECONDS = 5.0  # no call of a backend takes longer: then it is a TransientError
@@ -132,6 +134,19 @@ class Store(ABC):
         """The same on a connection whose calls are awaited."""
         raise InvalidOption(
             f"{self!r} cannot take part in your transaction: batch.acommit() wants an app whose store is SQLite or Postgres"
+        )
+
+    def alone(self, table: Table) -> AbstractContextManager[None]:
+        """Keeps other operators from these rows inside the block, where the store can; Throttled where one is at work.
+
+        Workers take no notice. Nothing but convenience depends on it: each row is compared and set.
+        """
+        return nullcontext()
+
+    def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
+        """Where a source can see whether this worker still has the lease, in the same step in which it reads."""
+        raise InvalidOption(
+            f"{self!r} holds no leases that a log could look at: acks='group' wants a store in the log's Redis"
         )
 
     def close(self) -> None:  # noqa: B027 - rows in memory hold nothing open

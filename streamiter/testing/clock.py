@@ -9,6 +9,8 @@ from streamiter.clock import SECOND_US, SystemClock, microseconds
 
 START = 1_750_000_000.0  # 2025-06-15T15:06:40Z: a whole second, so that creation times start out unfloored
 
+MOST_SPEED = 1_000_000  # a day takes a tenth of a second
+
 
 class ManualClock:
     """A `streamiter.clock.Clock` that a test turns: `advance` moves it, and so does `sleep`, which never waits.
@@ -68,8 +70,8 @@ class RunningClock(ManualClock):
     """
 
     def __init__(self, start: float | None = None, *, speed: float = 1.0) -> None:
-        if not speed > 0:
-            raise ValueError(f"time runs forward: speed is more than 0, not {speed}")
+        if not 0 < speed <= MOST_SPEED:
+            raise ValueError(f"time runs forward: speed is more than 0 and at most {MOST_SPEED}, not {speed}")
         self._speed = speed
         self._system = SystemClock()
         self._began = self._system.monotonic()

@@ -9,6 +9,7 @@ with Simulator() as sim:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
@@ -35,7 +36,8 @@ class Simulator(Table):
 
     Ids: "given" serves the names of `shape` as shard ids, which are shorter than boto3 lets pass unless its client is made
     with parameter_validation=False (as `client` does); "service" gives each name an id in the service's form.
-    Region: that of the client that makes a table, unless one is given.
+    Region: that of the client that makes a table, unless one is given. Hosts: names that it answers to besides those of
+    loopback. Token: what calls of `Simulator.*` have to send as X-Simulator-Token, if anything.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class Simulator(Table):
         region: str | None = None,
         account: str = ACCOUNT,
         port: int = 0,
+        hosts: Iterable[str] = (),
+        token: str | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.knobs = knobs or Knobs()
@@ -63,7 +67,8 @@ class Simulator(Table):
             truth = self._service.create_table(table, _key_schema(hash_key), reception.now_us)
             super().__init__(reception, truth, keep_ids=self._ids_kept)
             self.enable(lineage, view=view)
-        self._server = Server(reception, port)
+        reception.token = token
+        self._server = Server(reception, port, hosts=hosts)
 
     @property
     def endpoint_url(self) -> str:

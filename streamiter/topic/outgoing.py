@@ -62,13 +62,17 @@ class Forming:
         """The entry of a value whose attributes are all text; Misfit if it is none."""
         return self._formed(self._shape.convert(row), key, headers)
 
+    def tombstone(self, key: Key, headers: Mapping[str, bytes | str] | None = None) -> Formed:
+        """The entry that says that a key has no value any more."""
+        hashed = key_hash(key)  # which refuses what is no key
+        return Formed(Entry(None, readable(key), _headers(headers)), hashed)
+
     def _formed(self, encoded: Encoded, key: Key, headers: Mapping[str, bytes | str] | None = None) -> Formed:
         hashed = None if key is None else key_hash(key)
         if key is None and self._key_of is not None:
             key = self._key_of(encoded.value)
             hashed = None if key is None else _hash_of(key)
-        told = () if headers is None else tuple(_header(*pair) for pair in headers.items())
-        return Formed(Entry(encoded.payload, None if key is None else readable(key), told), hashed)
+        return Formed(Entry(encoded.payload, None if key is None else readable(key), _headers(headers)), hashed)
 
     def all_formed(
         self, values: Iterable[Any] | AsyncIterable[Any], key: Callable[[Any], Key] | None
@@ -237,6 +241,10 @@ class _Early(NamedTuple):
     number: int  # which of the sender's values it is
     formed: Formed
     size: int
+
+
+def _headers(headers: Mapping[str, bytes | str] | None) -> tuple[tuple[str, bytes], ...]:
+    return () if headers is None else tuple(_header(*pair) for pair in headers.items())
 
 
 def _header(name: Any, value: Any) -> tuple[str, bytes]:

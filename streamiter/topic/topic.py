@@ -14,6 +14,7 @@ from streamiter.log.locate import open_log
 from streamiter.position import Place, Position
 from streamiter.record import Record
 from streamiter.source.base import Page, ShardIterator, ShardPage, Source
+from streamiter.source.sharing import SharedSource
 from streamiter.stream.options import check_choice, check_clock, check_count
 from streamiter.topic.codec import Codec
 from streamiter.topic.crew import Inline
@@ -21,7 +22,7 @@ from streamiter.topic.feeding import Feeding
 from streamiter.topic.keys import PartitionBy
 from streamiter.topic.naming import name_of
 from streamiter.topic.opening import Opening
-from streamiter.topic.outgoing import Forming, Outgoing
+from streamiter.topic.outgoing import Formed, Forming, Outgoing
 from streamiter.topic.routing import Key
 from streamiter.topic.sent import Sent, SentMany, Written
 from streamiter.topic.writer import Limits
@@ -108,10 +109,14 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         ValueMisfit: the value does not fit `record`, and nothing was written. Throttled: `patience` ran out, and nothing was
         written. TransientError: it may have been written.
         """
-        formed = self._forming.formed(value, key, headers)
-        if asyncio._get_running_loop() is None:
-            return Sent(self._outgoing.send(formed))
-        return Sent(None, self._outgoing.send_soon(formed))
+        return self._sent(self._forming.formed(value, key, headers))
+
+    def send_tombstone(self, key: Key, *, headers: Mapping[str, bytes | str] | None = None) -> Sent:
+        """Writes that a key has no value any more: a record whose payload is None. Inside an event loop, `await` it.
+
+        It goes where the key's values go. A compacted topic of Kafka then lets go of all that it held under the key.
+        """
+        return self._sent(self._forming.tombstone(key, headers))
 
     def sendmany(
         self,
@@ -133,6 +138,11 @@ class Topic(Source[LogRecord[T]], Generic[T]):
                 )
             return SentMany(self._outgoing.send_all(self.title, entries))
         return SentMany(None, asyncio.ensure_future(self._outgoing.send_all_soon(self.title, entries)))
+
+    def _sent(self, formed: Formed) -> Sent:
+        if asyncio._get_running_loop() is None:
+            return Sent(self._outgoing.send(formed))
+        return Sent(None, self._outgoing.send_soon(formed))
 
     def send_json(self, text: bytes, *, key: Key = None) -> Written:
         """Writes a value that is given as JSON, and waits; codec.Misfit if it is none."""
@@ -214,6 +224,11 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         """Shows how far readers came, where the log can."""
         with self._opening.use() as log:
             log.publish(group, numbers)
+
+    def shared(self, group: str, consumer: str) -> SharedSource[LogRecord[T]]:
+        """The log as one consumer of a group of its own sees it."""
+        with self._opening.use() as log:
+            return cast("SharedSource[LogRecord[T]]", log.shared(group, consumer))
 
     def identify(self, record: Record) -> object | None:
         """What a record and its duplicates have in common, as the log tells."""

@@ -35,7 +35,7 @@ ENTRY_BYTES = 100  # about what an entry takes beyond its payload and key
 
 def size_of(entry: Entry) -> int:
     """About how many bytes an entry takes."""
-    return ENTRY_BYTES + len(entry.payload) + len(entry.key or b"")
+    return ENTRY_BYTES + len(entry.payload or b"") + len(entry.key or b"")
 
 
 @dataclass(frozen=True, slots=True)

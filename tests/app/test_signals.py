@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -60,6 +61,27 @@ def test_a_supervisor_and_its_processes_stop_on_sighup(tmp_path: Path):
         assert len(shop.given()) == len(shop.given("end"))
         assert not any(lease.owner for lease in shop.leases().values()) and not shop.workers()
         assert "stopping" in shop.log
+
+
+@pytest.mark.parametrize("first", ["SIGHUP", "SIGTERM"])
+def test_a_sighup_that_comes_after_the_app_has_stopped_does_not_kill_the_process(first):
+    """It is still on its way out then, and would end as killed though it had stopped as asked."""
+    program = f"""
+import os, signal
+from streamiter import App
+
+app = App("shop", store="memory:")
+
+@app.timer(0.01)
+def stop():
+    os.kill(os.getpid(), signal.{first})
+
+app.run()
+os.kill(os.getpid(), signal.SIGHUP)
+print("whole")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "whole\n"), done.stderr
 
 
 def test_a_worker_under_nohup_goes_on(tmp_path: Path):

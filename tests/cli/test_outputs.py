@@ -54,14 +54,16 @@ def test_the_token_is_after_what_could_be_printed(users: Simulator, tmp_path: Pa
     assert len(again.stdout.splitlines()) == 3 - returned, "run again, it prints what was not printed"
 
 
-@pytest.mark.parametrize("words", ["--help", "--version", "tail --help", "completion bash", "doctor users --policy"])
 @pytest.mark.parametrize(
-    "redirection,code,says",
+    "words,redirection,code,says",
     [
-        (">&-", 1, "streamiter: standard output: it is closed\n"),
-        ("> /dev/full", 1, "streamiter: standard output: No space left on device\n"),
-        (PIPE_OF_NOBODY, 141, ""),
-        ("2>&-", 0, ""),
+        ("--help", ">&-", 1, "streamiter: standard output: it is closed\n"),
+        ("--version", "> /dev/full", 1, "streamiter: standard output: No space left on device\n"),
+        ("tail --help", PIPE_OF_NOBODY, 141, ""),
+        ("completion bash", "2>&-", 0, ""),
+        ("completion bash", "> /dev/full", 1, "streamiter: standard output: No space left on device\n"),
+        ("doctor users --policy", PIPE_OF_NOBODY, 141, ""),
+        ("doctor users --policy", ">&-", 1, "streamiter: standard output: it is closed\n"),
     ],
 )
 def test_what_cannot_be_printed_is_told_once(users: Simulator, tmp_path: Path, words, redirection, code, says):
@@ -69,8 +71,16 @@ def test_what_cannot_be_printed_is_told_once(users: Simulator, tmp_path: Path, w
     assert (done.returncode, done.stderr) == (code, says)
 
 
-@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full", ">&- 2>&-", "> /dev/full 2> /dev/full"])
-@pytest.mark.parametrize("words,code", [("tial", 2), ("tail nosuch", 1), ("tail users --token-file /dev/null", 1)])
+@pytest.mark.parametrize(
+    "words,code,redirection",
+    [
+        ("tial", 2, "2>&-"),
+        ("tial", 2, "> /dev/full 2> /dev/full"),
+        ("tail nosuch", 1, "2> /dev/full"),
+        ("tail nosuch", 1, ">&- 2>&-"),
+        ("tail users --token-file /dev/null", 1, "2>&-"),
+    ],
+)
 def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(users: Simulator, tmp_path, redirection, words, code):
     done = shell(users, tmp_path, words, redirection)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import signal
@@ -60,7 +61,7 @@ def test_it_serves_tables_and_streams_until_it_is_told_to_stop():
 
 
 def test_time_stands_still_when_told_and_calls_are_shown():
-    with simulate("--stopped", "--limits", "-v") as (url, process):
+    with simulate("--stopped", "--limits", "--no-token", "-v") as (url, process):
         streams = client("dynamodbstreams", url)
         arn = client("dynamodb", url).create_table(**TABLE)["TableDescription"]["LatestStreamArn"]
         for _ in range(10):
@@ -72,6 +73,46 @@ def test_time_stands_still_when_told_and_calls_are_shown():
         shown = process.stdout.read().splitlines()
     assert shown[0] == "CreateTable orders ok"
     assert shown[-1] == "DescribeStream orders ThrottlingException"
+
+
+@pytest.mark.parametrize("options,token", [((), None), (("--token", "wind"), "wind"), (("--no-token",), "")])
+def test_control_calls_need_the_token_that_it_prints(options: tuple[str, ...], token: str | None):
+    with simulate(*options) as (url, process):
+        if token is None:
+            assert process.stdout is not None
+            token = process.stdout.readline().rpartition(" ")[2].strip()
+            assert len(token) >= 16
+        for given, status in ((token, 200), *([("other", 403), ("", 403)] if token else [("", 200)])):
+            connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
+            headers = {"X-Amz-Target": "Simulator.Heal", "X-Simulator-Token": given}
+            connection.request("POST", "/", b"{}", headers)
+            answer = connection.getresponse()
+            assert (answer.status, b"X-Simulator-Token" in answer.read().title()) == (status, status == 403)
+            connection.close()
+
+
+def test_ctrl_c_ends_it_although_a_call_is_stuck():
+    """A signal while the service's lock is held for good: it is left all the same."""
+    code = (
+        "import threading, streamiter.testing.http.reception as reception\n"
+        "def stuck(self, request):\n"
+        "    with self.lock: print('stuck', flush=True), threading.Event().wait()\n"
+        "reception.Reception.answer = stuck\n"
+        "from streamiter.cli.commands import simulate; simulate._LEAVES_SECONDS = 0.2\n"
+        "import sys; sys.argv = ['streamiter', 'simulate', '--port', '0', '--no-token']\n"
+        "from streamiter.cli.main import main; main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            host = process.stdout.readline().split()[-1].removeprefix("http://")
+            with socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2]))) as client:
+                client.sendall(f"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n".encode())
+                assert process.stdout.readline() == "stuck\n"
+                process.send_signal(signal.SIGINT)
+                assert process.wait(60) == 130
+        finally:
+            process.kill()
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -96,8 +137,12 @@ def test_what_is_wrong_is_said_in_a_line():
     assert run("nothing").returncode == 2
     for options, words in (
         (["--port", "99999"], "0 to 65535"),
-        (["--speed", "0"], "more than 0"),
+        (["--speed", "0"], "0<x<=1000000"),
         (["--account", "12"], "an account has 12 digits"),
+        (["--speed", "1e300"], "0<x<=1000000"),
+        (["--speed", "100000", "--roll-after", "1"], "at most 1000 times a second"),
+        (["--roll-after", "0.001"], "the knob roll_after goes from 1"),
+        (["--token", "a", "--no-token"], "exclude each other"),
     ):
         wrong = run("simulate", *options)
         assert (wrong.returncode, "Traceback" in wrong.stderr) == (2, False)
@@ -109,7 +154,7 @@ def test_what_is_wrong_is_said_in_a_line():
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use; name another port" in busy.stderr
 
 
-@pytest.mark.parametrize("package,extra", [("click", "cli"), ("moto", "testing")])
+@pytest.mark.parametrize("package,extra", [("click", "cli")])
 def test_without_an_extra_it_says_how_to_get_it(package, extra):
     code = f"import sys; sys.modules[{package!r}] = None; sys.argv = ['streamiter', 'simulate', '--port', '0']; "
     code += "from streamiter.cli.main import main; main()"

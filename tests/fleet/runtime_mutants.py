@@ -67,7 +67,7 @@ MUTANTS = (
         "pages",
         "        return Read(gap=TRIMMED)",
         "        self._start, self._place = Horizon(), None\n        return Read()",
-        20,
+        24,
     ),
     Mutant(
         "takes what is held for all there was since its start",
@@ -123,7 +123,7 @@ MUTANTS = (
         "pages",
         "        except IteratorExpired:\n            self._cursor = None",
         "        except IteratorExpired:\n            self._cursor = self._place = None",
-        16,
+        17,
     ),
     Mutant(
         "begins where a shard begins, whatever the lease says",
@@ -172,7 +172,7 @@ MUTANTS = (
         "runtime",
         "            self.engine.fetch_at(key, fence, now_us + max(1, read.rest_us))\n",
         "",
-        9,
+        10,
     ),
     Mutant(
         "leads three times as long",
@@ -209,7 +209,7 @@ MUTANTS = (
         "desk",
         "        if commit.begun_us is not None:",
         "        if False:",
-        44,
+        140,
     ),
     Mutant(
         "forgets what its processor may have committed",

@@ -15,8 +15,11 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError, ResponseStreamingError
 from botocore.hooks import HierarchicalEmitter
 
+from streamiter.testing.http.request import Request
+
 if TYPE_CHECKING:
-    from streamiter.testing.http.reception import Answer, Reception
+    from streamiter.testing.http.answer import Answer
+    from streamiter.testing.http.reception import Reception
 
 TARGETS = {
     "dynamodbstreams": "DynamoDBStreams_20120810",
@@ -26,6 +29,7 @@ TARGETS = {
 EVENTS = {"dynamodbstreams": "dynamodb-streams"}  # what botocore's events call a service, where that is not its name
 ENDPOINT = "http://indoors"
 REGION = "us-east-1"
+SIGNED = f"AWS4-HMAC-SHA256 Credential=any/20260101/{REGION}/any/aws4_request"
 
 
 class IndoorClient:
@@ -53,7 +57,8 @@ class IndoorClient:
 
     def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
         body = json.dumps({name: spelled(value) for name, value in asked.items()}).encode()
-        answer = self._reception.answer(f"{self._target}.{operation}", body, REGION)
+        headers = {"x-amz-target": f"{self._target}.{operation}", "authorization": SIGNED}
+        answer = self._reception.answer(Request("POST", headers, body))
         check_arrives(answer)
         headers = {name.lower(): value for name, value in answer.headers.items()}
         response = {"status_code": answer.status, "headers": headers, "body": answer.body}

@@ -126,6 +126,23 @@ def test_a_compacted_topic_has_holes_and_no_gap(servers, request):
             assert [int(record.payload) for record in stream.follow(until="caught_up")][-1] == 99 + beginning
 
 
+def test_a_tombstone_is_no_empty_value_and_clears_its_key(servers, request):
+    topic = request.node.name
+    settings = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
+    settings |= {"max.compaction.lag.ms": "100", "delete.retention.ms": "100"}
+    done(admin(servers), "create_topics", [NewTopic(topic, 1, config=settings)])
+    with KafkaLog(servers, topic) as log:
+        log.append(0, [Entry(b"1", b"gone"), Entry(b"", b"stays"), Entry(None, b"gone")])
+        first, empty, tombstone = read_on(log, 0, 3)
+        assert (first.payload, empty.payload, tombstone.payload) == (b"1", b"", None)
+        assert [record.is_tombstone for record in (first, empty, tombstone)] == [False, False, True]
+        for number in range(400):
+            log.append(0, [Entry(b"%d" % number, b"other")])  # each closes a segment, which is then cleaned
+            if b"gone" not in [record.key for record in read_on(log, 0, 1)]:
+                return
+        raise AssertionError("the key was never cleared")
+
+
 def test_what_was_trimmed_unread_is_a_gap(log):
     log.append(0, entries(*range(10)))
     with Stream(log, "trim_horizon") as stream:

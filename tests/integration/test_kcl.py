@@ -50,11 +50,11 @@ def sim() -> Iterator[Simulator]:
         yield made
 
 
-def java(sim: Simulator, classes: Path, wanted: int) -> list[list[str]]:
-    """Runs a KCL worker until it saw so many records, and gives what it printed."""
-    options = ["-Daws.cborEnabled=false", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+def java(sim: Simulator, classes: Path, wanted: int, way: str = "polling") -> list[list[str]]:
+    """Runs a KCL worker until it saw so many records, and gives what it printed. It speaks HTTP/2 and CBOR, its defaults."""
+    options = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     path = f"{classes / 'classes'}:{classes / 'lib'}/*"
-    command = ["java", *options, "-cp", path, "Fleet", sim.endpoint_url, "shop", "orders", str(wanted), "150"]
+    command = ["java", *options, "-cp", path, "Fleet", sim.endpoint_url, "shop", "orders", str(wanted), "150", way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return [line.split() for line in done.stdout.splitlines()]
@@ -101,3 +101,17 @@ def test_the_kcl_reads_we_go_on_and_it_goes_on_after_us(sim: Simulator, classes:
     rows = {item["leaseKey"]["S"]: item for item in client.scan(TableName="shop")["Items"]}
     assert "streamiterFence" in rows[stream.shard_id("S3")]
     assert {"startingHashKey", "endingHashKey", "throughputKBps"} <= rows[stream.shard_id("S2")].keys()
+
+
+def test_the_kcl_reads_by_enhanced_fan_out_over_a_split(sim: Simulator, classes: Path):
+    stream = sim.create_stream("orders", "S1 ~ S2")
+    sim.clock.runs = True
+    for number in range(20):
+        stream.put("S1" if number % 2 else "S2", f"{number:02}", key=f"{number}")
+    stream.split("S1", "S3", "S4")
+    for number in range(20, 30):
+        stream.put("S3" if number % 2 else "S4", f"{number:02}", key=f"{number}")
+    lines = java(sim, classes, 30, "fan-out")
+    assert records(lines) == [f"{number:02}" for number in range(30)]
+    assert sim.calls.total("SubscribeToShard", outcome="ok") >= 4
+    assert not sim.calls.total("GetRecords")

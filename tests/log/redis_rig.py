@@ -42,4 +42,4 @@ def fill(log: Log, count: int, partition: int = 0, first: int = 0) -> list[int]:
 
 
 def payloads(log: Log, after: int, limit: int = 100, partition: int = 0) -> list[bytes]:
-    return [record.raw_payload for record in log.read(partition, after, limit).records]
+    return [record.payload for record in log.read(partition, after, limit).records]

@@ -56,13 +56,14 @@ def read_on(log: KafkaLog, partition: int, after: int, wanted: int, limit: int =
 
 def test_what_is_appended_is_read_with_all_that_it_had(log):
     assert log.append(0, numbered(*range(5))) == [1, 2, 3, 4, 5]
-    assert log.append(0, [Entry(b"")]) == [6]
-    records = read_on(log, 0, 0, 6)
+    assert log.append(0, [Entry(b""), Entry(None, b"key")]) == [6, 7]
+    records = read_on(log, 0, 0, 7)
     assert [(record.number, record.key, record.headers) for record in records[:2]] == [
         (1, b"key 0", (("n", b"0"),)),
         (2, b"key 1", (("n", b"1"),)),
     ]
     assert (records[5].payload, records[5].key, records[5].headers) == (b"", None, ())
+    assert (records[6].payload, records[6].key, records[6].is_tombstone) == (None, b"key", True)
     assert all(record.shard_id == "0" and record.created_us for record in records)
 
 

@@ -93,6 +93,14 @@ def test_another_client_may_add_entries_of_its_own(log: Log, app: str, client: r
     assert (late.key, late.created_us) == (b"k", None)
 
 
+def test_a_tombstone_is_told_from_a_field_of_another_client_s(log: Log, app: str, client: redis.Redis):
+    log.append(0, [Entry(None, b"k", (("tombstone", b"h"),))])
+    client.xadd(f"__strm:{app}.orders.0", {"user": "ann", "tombstone": ""})
+    ours, theirs = log.read(0, 0, 10).records
+    assert (ours.payload, ours.key, ours.headers) == (None, b"k", (("tombstone", b"h"),))
+    assert json.loads(theirs.payload) == {"user": "ann", "tombstone": ""}
+
+
 def test_partitions_grow_and_never_shrink(log: Log):
     log.grow(5)
     log.grow(3)
@@ -286,7 +294,8 @@ def test_what_all_groups_have_read_may_go(port: int, app: str, client: redis.Red
     log.close()
 
 
-def test_an_apps_checkpoints_are_published(port: int, app: str, client: redis.Redis):
+@pytest.mark.parametrize("order", ["shard", "total"])
+def test_an_apps_checkpoints_are_published(port: int, app: str, client: redis.Redis, order: Any):
     url = f"redis://127.0.0.1:{port}/orders?app={app}"
     log = open_log(url)
     log.grow(2)
@@ -295,7 +304,7 @@ def test_an_apps_checkpoints_are_published(port: int, app: str, client: redis.Re
     shop = App(app, store=f"redis://127.0.0.1:{port}/0")
     seen: list[bytes] = []
 
-    @shop.processor(url)
+    @shop.processor(url, order=order)
     async def bill(batch: Any) -> None:
         seen.extend(record.payload for record in batch)
         if len(seen) == 40:

@@ -39,7 +39,7 @@ def made(path: Path, topic: str = "orders", partitions: int = 2, **options) -> S
 
 
 def texts(log: SqliteLog, partition: int = 0) -> list[bytes]:
-    return [record.raw_payload for record in log.read(partition, log.start(partition), 1000).records]
+    return [record.payload for record in log.read(partition, log.start(partition), 1000).records]
 
 
 # -- the file

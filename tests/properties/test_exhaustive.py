@@ -1,4 +1,4 @@
-"""Small worlds: all there are of up to 2 shards and 3 records, or 3 shards and 2 records; of larger ones a seeded sample."""
+"""Small worlds: all there are of up to 3 shards and 3 records; of larger ones a seeded sample."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from tests.oracle import assert_same, expected
 from tests.worlds import ALWAYS, SECOND, Drive, Pages, Tape, Truth, World, WorldShard
 
 TIMES = (LONG_AGO, LONG_AGO + SECOND, LONG_AGO + 2 * SECOND)
-# All of it: every lineage of so many closed shards, every placing of so many records of these times in them, every way to cut
-# the pages, every number of records after which it is resumed. (3 shards, 3 records) would be 67,500 cases more, a minute.
+# All of it: every lineage of so many closed shards, every placing of so many records in them, every order of the times of these
+# records, every way to cut the pages, every number of records after which it is resumed.
 SCOPE = [*product((1, 2), range(4)), *product((3,), range(3))]
-CASES = 11_375  # so many these are: fewer would mean that the generators lost some
-SAMPLE = 1_000  # seeded, of worlds of up to so many shards and records:
+CASES = 4_451  # so many these are: fewer would mean that the generators lost some
+# Every world of so many shards and records, too, with one way each to cut its pages and to resume; all ways are 32,500 cases.
+WIDEST = (3, 3)
+WORLDS = 3_250
+SAMPLE = 500  # seeded, of worlds of up to so many shards and records:
 MOST_SHARDS, MOST_RECORDS = 4, 5
 
 
@@ -51,12 +54,17 @@ def lineages(count: int) -> Iterator[list[tuple[int, ...]]]:
     return (list(way) for way in product(*ways))
 
 
+def time_orders(records: int) -> list[tuple[int, ...]]:
+    """All ways in which the times of so many records can follow each other or be equal: no other times could show more."""
+    return [times for times in product(TIMES, repeat=records) if sorted(set(times)) == list(TIMES[: len(set(times))])]
+
+
 def placings(shards: int, records: int) -> Iterator[list[list[int]]]:
-    """All ways in which so many records, each of one of the times, lie in the shards."""
+    """All ways in which so many records lie in the shards, and their times follow each other."""
     for ends in combinations(range(records + shards - 1), shards - 1):
         marks = (-1, *ends, records + shards - 1)
         sizes = [after - before - 1 for before, after in zip(marks, marks[1:], strict=False)]
-        for times in product(TIMES, repeat=records):
+        for times in time_orders(records):
             rest = list(times)
             yield [[rest.pop(0) for _ in range(size)] for size in sizes]
 
@@ -113,6 +121,12 @@ def all_of(shards: int, records: int) -> Iterator[Case]:
                     yield Case(world, set(cuts), resumed)
 
 
+def one_of_each(shards: int, records: int, dice: Random) -> Iterator[Case]:
+    """Of each world of this size one case, as the dice have it."""
+    for world, places in small_worlds(shards, records):
+        yield Case(world, {place for place in places if dice.random() < 0.5}, dice.randint(0, records))
+
+
 def drawn(dice: Random) -> Case:
     """A case of up to MOST_SHARDS and MOST_RECORDS, as the dice have it."""
     shards, records = dice.randint(1, MOST_SHARDS), dice.randint(0, MOST_RECORDS)
@@ -135,6 +149,14 @@ def test_every_case_of_up_to_2_shards_and_3_records_or_3_shards_and_2_records():
             case.read()
             cases += 1
     assert cases == CASES
+
+
+def test_every_world_of_3_shards_and_3_records():
+    worlds = 0
+    for case in one_of_each(*WIDEST, Random(20260115)):
+        case.read()
+        worlds += 1
+    assert worlds == WORLDS
 
 
 def test_a_sample_of_the_cases_of_up_to_4_shards_and_5_records():

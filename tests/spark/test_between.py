@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from streamiter.lineage import Lineage
 from streamiter.position import After, Horizon, Place
 from streamiter.spark.planning.between import doubtful_between, is_backwards, named_by, ranges_between
@@ -15,6 +17,10 @@ def token(*lanes: TokenLane, fresh: bool = False) -> Token:
 
 def lane(shard: str, *parents: str, place: int | None = None, **told) -> TokenLane:
     return TokenLane(shard, parents, depth=0, place=None if place is None else (str(place), 0), **told)
+
+
+def deep(shard: str, depth: int, *parents: str, place: int | None = None, **told) -> TokenLane:
+    return msgspec.structs.replace(lane(shard, *parents, place=place, **told), depth=depth)
 
 
 def of(start: Token, end: Token, listed: str) -> dict[str, tuple]:
@@ -46,6 +52,24 @@ def test_a_shard_that_turned_up_late_above_another_is_read_though_it_is_done_at_
     assert of(start, end, "S0 => S1") == {"S0": (Horizon(), None), "S1": (After(Place.of("1")), Place.of("5"))}
     before = token(lane("S0", ended=9), lane("S1", "S0", place=1))
     assert of(before, end, "S0 => S1") == {"S1": (After(Place.of("1")), Place.of("5"))}
+
+
+def test_a_shard_that_was_read_long_before_is_not_read_again_where_a_late_child_makes_the_end_name_it():
+    """The depth of the start's lane counts the shard, so it was known, and read, before that lane was opened."""
+    start = token(deep("S3", 2, "S1", place=1))
+    end = token(deep("S0", 0, ended=9), deep("S2", 1, "S0", place=4), deep("S3", 2, "S1", place=5))
+    assert of(start, end, "S0 => {S1, S2}; S1 => S3") == {
+        "S2": (Horizon(), Place.of("4")),
+        "S3": (After(Place.of("1")), Place.of("5")),
+    }
+    late = token(deep("S3", 1, "S1", place=1))
+    assert of(late, end, "S0 => {S1, S2}; S1 => S3")["S0"] == (Horizon(), None)
+
+
+def test_where_a_shard_has_two_parents_its_depth_does_not_tell_which_were_known():
+    start = token(deep("S3", 1, "S1", "S2", place=1))
+    end = token(deep("S2", 0, ended=9), deep("S3", 1, "S1", "S2", place=5), deep("S4", 1, "S2", place=2))
+    assert of(start, end, "{S1, S2} => S3; S2 => S4")["S2"] == (Horizon(), None)
 
 
 def test_a_shard_that_was_unread_is_as_old_as_the_end_of_its_parent():

@@ -48,7 +48,7 @@ def query_reads(
     return keys, token
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(worlds(created=long_ago, numbers="rising"), tapes, turns, st.none() | st.integers(-4, 8))
 def test_turns(world: World, tape: Tape, turns: list[tuple[str, int]], ticks: int | None):
     start_us = None if ticks is None else NOW - 7 * HOUR + ticks * SECOND

@@ -58,13 +58,13 @@ drawn = worlds(created=long_ago, numbers="distinct")
 cuts = st.lists(st.integers(0, 5), max_size=4)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(drawn, tapes, cuts)
 def test_of_a_moment_of_which_ids_tell_nothing(world: World, tape: Tape, limits: list[int]):
     assert_read_again(world, tape, limits, UNTOLD_US)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(drawn, tapes, cuts, st.sampled_from([HOUR, DAY - HOUR]))
 def test_of_ten_seconds_where_ids_tell_that_parents_must_be_listed(
     world: World, tape: Tape, limits: list[int], age_us: int
@@ -72,7 +72,7 @@ def test_of_ten_seconds_where_ids_tell_that_parents_must_be_listed(
     assert_read_again(with_hints(world, age_us), tape, limits, YOUNG_US)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(live_tapes, st.booleans(), st.lists(st.integers(1, 4), max_size=3))
 def test_latest_is_a_place_in_time_whatever_the_listing_lacks(tape: Tape, has_hints: bool, limits: list[int]):
     world = live_world(tape)

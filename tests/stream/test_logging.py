@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import logging
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,13 @@ PURE = {"lineage", "merge", "record", "shard", "position", "token", "images", "e
 SECRETS = ("ann-the-key", "old-secret", "new-secret", "attribute-name")
 
 
+@cache
 def loggers() -> dict[str, set[str]]:
     """The names that getLogger is called with, by room."""
     found: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if "getLogger" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("logging.getLogger", "getLogger"):
                 room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
                 found.setdefault(room, set()).update(ast.literal_eval(argument) for argument in node.args)

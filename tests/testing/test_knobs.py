@@ -14,6 +14,14 @@ from streamiter.testing import Knobs, Simulator, Weather
 from streamiter.testing.trouble.knobs import KNOBS, UnknownKnob
 from tests.testing.test_control import ask
 
+TABLE: dict[str, Any] = {
+    "TableName": "rolling",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+}
+
 
 @pytest.fixture
 def sim():
@@ -54,6 +62,41 @@ def test_a_choice_that_there_is_not_is_refused(sim: Simulator):
         sim.knobs.crc = "wrnog"
 
 
+@pytest.mark.parametrize(
+    "name,value",
+    [
+        *(("roll_after", value) for value in (-1, 1e-9, 0.5, 1e300, float("nan"), float("inf"))),
+        *(("page_size", value) for value in (-5, 0, 1.5, 10**30, None)),
+        *(("retention", value) for value in (-1, 0, float("nan"))),
+        *((name, value) for name in ("skew", "enabling", "ttl_delay", "latency") for value in (1e300, -1e300, "long")),
+        *((name, -1) for name in ("split_rate", "describe_rate", "records_rate", "bytes_rate", "shards_per_page")),
+        ("shard_skews", {"S0": 1e300}),
+        ("latency", {"GetRecords": -1}),
+        ("iterator_lifetime", 0),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused(sim: Simulator, name: str, value: Any):
+    before = getattr(sim.knobs, name)
+    with pytest.raises(ValueError, match=f"^the knob {name} (goes from|takes) "):
+        setattr(sim.knobs, name, value)
+    assert getattr(sim.knobs, name) == before
+
+
+@pytest.mark.parametrize("name", ["roll_after", "split_rate"])
+def test_zero_means_never_where_that_makes_sense(sim: Simulator, name: str):
+    setattr(sim.knobs, name, 0)
+    assert getattr(sim.knobs, name) is None
+
+
+def test_a_clock_that_leaps_ahead_of_many_rolls_keeps_the_service_answering(sim: Simulator):
+    sim.knobs.roll_after = 1
+    sim.create_table("still", stream=False)
+    made = sim.client("dynamodb").create_table(**TABLE)["TableDescription"]
+    sim.clock.advance(365 * 86400)
+    for _ in range(2):
+        assert sim.client().describe_stream(StreamArn=made["LatestStreamArn"])["StreamDescription"]["Shards"]
+
+
 def test_knobs_can_be_copied(sim: Simulator):
     sim.knobs.page_size = 5
     assert copy.copy(sim.knobs).page_size == copy.deepcopy(sim.knobs).page_size == 5
@@ -87,6 +130,15 @@ def test_knobs_are_turned_over_the_endpoint(sim: Simulator):
         ("Turn", {"Knobs": {"roll_after": []}}, "the knob roll_after takes a number or null, not []"),
         ("Turn", {"Knobs": {"crc": "wrnog"}}, "takes 'right' or 'wrong' or 'absent'"),
         ("Turn", {"Knobs": {"weather": {}}}, "made by Misbehave"),
+        (
+            "Turn",
+            {"Knobs": {"page_size": 5, "skew": 1e300}},
+            "the knob skew goes from -316224000 to 316224000; this is 1e+300",
+        ),
+        ("Turn", {"Knobs": {"roll_after": 1e-9}}, "the knob roll_after goes from 1 to 316224000 (or 0: never)"),
+        ("Misbehave", {"Chances": {"skew": 1e300}}, "skew goes from 0"),
+        ("Fault", {"Kind": "slow", "Seconds": 1e300}, "seconds goes from 0 to 3600"),
+        ("Fault", {"Kind": "slow", "Times": -1}, "times and after are 0 or more"),
         ("Turn", {"Knob": {}}, "there is no member 'Knob'; did you mean Knobs?"),
         ("Turnn", {}, "there is no call 'Turnn'; did you mean Turn?"),
         ("Misbehave", {"Chances": {"throtles": 1.0}}, "did you mean throttles? there are: throttles, errors"),
@@ -121,6 +173,7 @@ def test_knobs_are_turned_on_the_command_line():
         ("page_sise=1", "there is no knob 'page_sise'; did you mean page_size?"),
         ("page_size", "a knob is set with NAME=VALUE, not with 'page_size'"),
         ("page_size=ten", "the knob page_size takes a whole number, not 'ten'"),
+        ("page_size=-5", "the knob page_size goes from 1 to 10000; this is -5"),
         ("crc=wrnog", "the knob crc takes 'right' or 'wrong' or 'absent', not 'wrnog'"),
     ],
 )

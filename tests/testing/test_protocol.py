@@ -96,7 +96,7 @@ def test_other_operations_are_unknown(sim, target, operation):
 
 @pytest.mark.parametrize("target", ["DynamoDB_20120810.", "Kinesis_20131202."])
 def test_operations_of_the_service_that_are_not_simulated_are_called_so(sim, target):
-    operation = {"DynamoDB_20120810.": "ListBackups", "Kinesis_20131202.": "StartStreamEncryption"}[target]
+    operation = {"DynamoDB_20120810.": "ListBackups", "Kinesis_20131202.": "CreateChannel"}[target]
     answer = ask(sim, operation, target=target).json
     assert answer["__type"].endswith("UnknownOperationException")
     assert answer["message"] == f"the simulator has no {operation}"
@@ -142,9 +142,10 @@ def test_members_that_nobody_knows_are_let_pass(sim):
 
 def talk(sim: Simulator, *parts: bytes) -> bytes:
     """Sends raw bytes, and gives all that comes back until the connection ends."""
-    with socket.create_connection(("127.0.0.1", int(sim.endpoint_url.rpartition(":")[2])), timeout=60) as connection:
+    port = sim.endpoint_url.rpartition(":")[2]
+    with socket.create_connection(("127.0.0.1", int(port)), timeout=60) as connection:
         for part in parts:
-            connection.sendall(part)
+            connection.sendall(part.replace(b"PORT", port.encode()))
         connection.shutdown(socket.SHUT_WR)
         received = b""
         while chunk := connection.recv(65536):
@@ -152,12 +153,12 @@ def talk(sim: Simulator, *parts: bytes) -> bytes:
         return received
 
 
-LIST = b"POST / HTTP/1.1\r\nHOST: x\r\nx-AMZ-target: DynamoDBStreams_20120810.ListStreams\r\ncontent-length: 2\r\n"
+LIST = b"POST / HTTP/1.1\r\nHOST: 127.0.0.1:PORT\r\nx-AMZ-target: DynamoDBStreams_20120810.ListStreams\r\ncontent-length: 2\r\n"
 
 
 def test_requests_may_come_in_pieces_or_several_at_once(sim):
     request = LIST + b"\r\n{}"
-    assert talk(sim, request[:30], request[30:-1], request[-1:]).count(b"HTTP/1.1 200 OK") == 1
+    assert talk(sim, request[:10], request[10:-1], request[-1:]).count(b"HTTP/1.1 200 OK") == 1
     assert talk(sim, request + request).count(b"HTTP/1.1 200 OK") == 2
 
 
@@ -172,12 +173,14 @@ def test_a_client_that_waits_to_be_asked_for_the_body_is_asked(sim):
 
 
 def test_whoever_looks_whether_it_is_there_finds_it(sim):
-    assert talk(sim, b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+    assert talk(sim, b"GET / HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 def test_whatever_is_asked_has_the_length_that_it_says(sim, method):
-    head, _, body = talk(sim, f"{method} / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{{}}".encode()).partition(b"\r\n\r\n")
+    head, _, body = talk(
+        sim, f"{method} / HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Length: 2\r\n\r\n{{}}".encode()
+    ).partition(b"\r\n\r\n")
     [length] = re.findall(rb"Content-Length: (\d+)", head)
     assert int(length) == len(body) or (method == "HEAD" and not body)
 
@@ -188,6 +191,7 @@ def test_whatever_is_asked_has_the_length_that_it_says(sim, method):
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: %b\r\n\r\n" % (b"9" * 5000),
         b"x" * 100_000,
     ],
 )
@@ -202,13 +206,13 @@ def test_a_client_that_goes_away_is_let_go(sim, request_bytes):
     assert ask(sim, "ListStreams").status == 200
 
 
-def test_a_mistake_within_the_simulator_is_answered_and_logged(sim, caplog):
+def test_a_mistake_within_the_simulator_is_answered_and_logged(sim, caplog, monkeypatch):
     sim.put("S0", key="a")
     client, start = sim.client(), iterator(sim, "S0")
-    sim.knobs.page_bytes = "many"  # type: ignore[assignment]
-    with refused("InternalServerError", "GetRecords: TypeError"):
-        client.get_records(ShardIterator=start)
-    sim.knobs.page_bytes = 1024
+    with monkeypatch.context() as broken:
+        broken.setitem(vars(sim.knobs), "page_bytes", "many")
+        with refused("InternalServerError", "GetRecords: TypeError"):
+            client.get_records(ShardIterator=start)
     assert len(client.get_records(ShardIterator=start)["Records"]) == 2
     assert [call.outcome for call in sim.calls.of("GetRecords")] == ["InternalServerError", "ok"]
     assert "DynamoDBStreams_20120810.GetRecords failed" in caplog.text

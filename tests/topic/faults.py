@@ -29,7 +29,7 @@ class FaultyLog(MemoryLog):
 
     def payloads(self, partition: int) -> list[bytes]:
         """All that a partition holds."""
-        return [record.raw_payload for record in self.read(partition, self.start(partition), 1 << 30).records]
+        return [record.payload for record in self.read(partition, self.start(partition), 1 << 30).records]
 
     def all_payloads(self) -> list[bytes]:
         """All that it holds."""

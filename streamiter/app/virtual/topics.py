@@ -140,6 +140,8 @@ def _count(log: MemoryLog, partition: int) -> int:
 
 
 def _decoded(topic: Topic[Any], record: LogRecord) -> Any:
+    if record.raw_payload is None:
+        return None
     try:
         return topic.decoded(record.raw_payload)
     except Exception:

@@ -96,7 +96,10 @@ class Supervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
+        heard: list[int] = []
+
         def hear(number: int, _: FrameType | None) -> None:
+            heard.append(number)
             self._news.put((number, None))
 
         numbers = [signal.SIGINT, signal.SIGTERM]
@@ -107,7 +110,9 @@ class Supervisor:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                # A SIGHUP that comes yet is the same request, and it was met.
+                is_met = number == _HANG_UP and heard and handler == signal.SIG_DFL
+                signal.signal(number, signal.SIG_IGN if is_met else handler)
 
 
 def _close(child: subprocess.Popen[bytes]) -> None:

@@ -28,7 +28,7 @@ def doubtful_between(start: Token, end: Token, lineage: Lineage) -> set[str]:
     """
     before, after = standing(start, lineage), standing(end, lineage)
     reached = after.lanes.keys() | after.finished.keys() | after.passed
-    unread = reached - before.lanes.keys() - before.finished.keys() - _passed_before(before, after)
+    unread = reached - before.lanes.keys() - before.finished.keys() - _passed_before(before, after, lineage)
     unresolved = {shard_id for shard_id, lane in before.lanes.items() if lane.unresolved}
     followed = {*unread, *unresolved, *lineage.ancestors(*unread, *unresolved)}
     doubtful = {shard_id for shard_id in followed if not lineage.is_whole(shard_id)}
@@ -62,7 +62,7 @@ def _is_further(lane: TokenLane, after: Standings) -> bool:
 def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int | None = None) -> list[ShardRange]:
     """The ranges from one token to a later one, parents first. The lineage is what they name, and what listings tell."""
     before, after = standing(start, lineage), standing(end, lineage)
-    passed = _passed_before(before, after)
+    passed = _passed_before(before, after, lineage)
     found = []
     for shard_id in sorted(lineage, key=lambda shard_id: (lineage.rank(shard_id).depth, shard_id)):
         lane, last = before.lanes.get(shard_id), after.lanes.get(shard_id)
@@ -80,12 +80,32 @@ def ranges_between(start: Token, end: Token, lineage: Lineage, service_us: int |
     return found
 
 
-def _passed_before(before: Standings, after: Standings) -> set[str]:
+def _passed_before(before: Standings, after: Standings, lineage: Lineage) -> set[str]:
     """The shards that were read to their end before the start.
 
-    A shard that the end names was not among them, though it is above the start's lanes: it was listed later, and read then.
+    Where the end names a shard above the start's lanes, it was listed late, and read since then. One that is done may also
+    have been read long before: the end names it because a child of it turned up.
     """
-    return before.passed - after.lanes.keys() - after.finished.keys()
+    named = before.passed & after.finished.keys()
+    late = {shard_id for shard_id in named if not _was_known(shard_id, before, after.finished[shard_id], lineage)}
+    return before.passed - after.lanes.keys() - late
+
+
+def _was_known(shard_id: str, before: Standings, last: TokenLane, lineage: Lineage) -> bool:
+    """Whether the shard was known when one of the start's lanes below it was opened, and so was read before that one.
+
+    The lane's depth counts the ancestors that were known then. Where a shard has two parents, it may count the other one's:
+    there it proves nothing, and reading records again is better than losing them.
+    """
+    if last.rank is None:
+        return False
+    for lane in (*before.lanes.values(), *before.finished.values()):
+        steps, above = 0, lane.shard
+        while above != shard_id and len(parents := lineage[above].parents) == 1 and parents[0] in lineage:
+            steps, above = steps + 1, parents[0]
+        if above == shard_id and lane.rank is not None and lane.rank.depth >= last.rank.depth + steps:
+            return True
+    return False
 
 
 def _opened_us(shard_id: str, start: Token, lineage: Lineage, service_us: int | None) -> int | None:

@@ -20,9 +20,11 @@ _COLUMNS_BYTES = 400  # about what a row has beside its images
 def row_bytes(record: Record) -> int:
     """About how many bytes a record takes as a row."""
     if isinstance(record, LogRecord):
-        return _COLUMNS_BYTES + len(record.raw_payload) + len(record.key or b"") + len(record.headers_text or b"")
+        return (
+            _COLUMNS_BYTES + len(record.raw_payload or b"") + len(record.key or b"") + len(record.headers_text or b"")
+        )
     if isinstance(record, PayloadRecord):
-        return _COLUMNS_BYTES + len(record.raw_payload)
+        return _COLUMNS_BYTES + len(record.raw_payload or b"")
     if not isinstance(record, ChangeRecord):
         return _COLUMNS_BYTES
     images = [record.raw_image(name) for name in ("Keys", "NewImage", "OldImage")]

@@ -24,16 +24,22 @@ class Call:
     records: int = 0  # of GetRecords
 
 
-class Calls(Sequence[Call]):
-    """All calls so far."""
+MOST_KEPT = 100_000
 
-    def __init__(self) -> None:
+
+class Calls(Sequence[Call]):
+    """The calls so far; of more than `most` the oldest are forgotten, so that a service can live for long."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
         self._calls: list[Call] = []
         self._watchers: list[Callable[[Call], object]] = []
 
     def add(self, call: Call) -> None:
         """Notes a call."""
         self._calls.append(call)
+        if len(self._calls) > self._most + self._most // 10:  # many at once: each costs a move of all that stay
+            del self._calls[: -self._most]
         for watcher in self._watchers:
             watcher(call)
 

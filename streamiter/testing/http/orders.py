@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from streamiter.testing.http.eventstream import Happening
 from streamiter.testing.http.refusal import Refusal
 
 
@@ -16,6 +17,8 @@ class Order:
     serve: Callable[[int], bytes]  # takes the moment, gives the answer's body, or refuses
     shards: tuple[str, ...] = ()  # what the shard that it is about goes by: the test's name for it, and its id
     details: dict[str, Any] = field(default_factory=dict)  # members of calls.Call; serving may add to them
+    # What follows after that, for an answer that goes on: the messages of this moment, or None at its end.
+    following: Callable[[int], list[Happening] | None] | None = None
 
 
 class Desk(Protocol):

@@ -16,6 +16,7 @@ STREAMS = "DynamoDBStreams_20120810"
 TABLES = "DynamoDB_20120810"
 CONTROL = "Simulator"  # our own
 CONTENT_TYPE = "application/x-amz-json-1.0"
+MOST_DEPTH = 128  # of JSON: 32 levels of attributes take two each, and the request around them some more
 
 _encode = msgspec.json.Encoder().encode
 _Request = TypeVar("_Request", bound="Request")
@@ -67,11 +68,27 @@ def parse(body: bytes) -> dict[str, Any]:
     """The JSON of a request; a refusal as the service words it."""
     try:
         request = msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         request = None
+    if body.count(b"[") + body.count(b"{") > MOST_DEPTH and is_deep(request):
+        raise Refusal("SerializationException", f"The request is nested more than {MOST_DEPTH} levels deep.")
     if not isinstance(request, dict):
         raise Refusal("SerializationException", "Start of structure or map expected where not found.")
     return request
+
+
+def is_deep(value: Any) -> bool:
+    """Whether lists and maps lie in each other deeper than any request needs. It goes level by level, without recursion."""
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        level = [part for whole in level for part in _parts(whole) if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(whole: Any) -> Any:
+    return whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
 
 
 def read(request: dict[str, Any], kind: type[_Request]) -> _Request:

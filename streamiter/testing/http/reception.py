@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 import math
 import threading
 import zlib
-from dataclasses import dataclass, field
 from email.utils import formatdate
 
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.testing.control import Control
-from streamiter.testing.http import protocol
+from streamiter.testing.http import eventstream, protocol
+from streamiter.testing.http.answer import Answer, Following
 from streamiter.testing.http.calls import Call, Calls
 from streamiter.testing.http.orders import Desk, Order
 from streamiter.testing.http.refusal import Refusal, internal, unknown_operation
+from streamiter.testing.http.request import Request
+from streamiter.testing.http.wires import CborWire, check_has_cbor
 from streamiter.testing.kinesis.api import TARGET as KINESIS
 from streamiter.testing.kinesis.desk import KinesisDesk
 from streamiter.testing.kinesis.service import KinesisService
@@ -25,20 +28,13 @@ from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.day import Day
 from streamiter.testing.truth.service import REGION, Service
 
+TOKEN_HEADER = "x-simulator-token"
+MOST_NAME = 100  # characters of an operation that is noted
+
+# What botocore calls the services, by the beginning of their targets.
+_SERVICES = {protocol.STREAMS: "dynamodbstreams", protocol.TABLES: "dynamodb", KINESIS: "kinesis"}
+
 _log = logging.getLogger("streamiter.testing")
-
-
-@dataclass
-class Answer:
-    """What goes back over the wire, and what becomes of it on the way."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str] = field(default_factory=dict)
-    wait_seconds: float = 0.0  # real ones
-    hangs_on: threading.Event | None = None  # nothing is sent before this is set
-    is_cut: bool = False  # only half of the body arrives
-    is_lost: bool = False  # nothing arrives
 
 
 class Reception:
@@ -50,6 +46,7 @@ class Reception:
         self.knobs = knobs
         self.faults = Faults()
         self.calls = Calls()
+        self.token: str | None = None  # what control calls have to know, if anything
         self.lock = threading.RLock()
         self.kinesis = KinesisService(knobs, service.region or REGION, service.account)
         self._tables = TableApi(service, knobs, self.kinesis)
@@ -72,20 +69,29 @@ class Reception:
         with self.lock:
             self._day.live_until(self.now_us)
 
-    def answer(self, target: str, body: bytes, signed_region: str | None = None) -> Answer:
-        """The answer to one call, of a client in some region."""
+    def answer(self, request: Request) -> Answer:
+        """The answer to one call."""
+        target = request.headers.get("x-amz-target", "")
+        service, _, operation = target.partition(".")
+        is_cbor = service == KINESIS and "cbor" in request.headers.get("content-type", "")
         with self.lock:
             now_us = self.now_us
-            service, _, operation = target.partition(".")
             desk = self._desks.get(service, self._desks[protocol.STREAMS])
-            order, fault = Order(_nobody), None
+            order, fault, wire = Order(_nobody), None, None
             outcome: str = "ok"
             try:
                 self._day.live_until(now_us)
                 if service not in self._desks:
                     raise unknown_operation()
-                order = desk.read(operation, body, signed_region)
-                fault = None if desk.is_spared else self._fault(operation, order.shards)
+                body = request.body
+                if is_cbor:
+                    check_has_cbor()
+                    wire = CborWire("kinesis", operation)
+                    body = wire.read(body)
+                if service == protocol.CONTROL:
+                    self._check_token(request)
+                order = desk.read(operation, body, request.signed_region)
+                fault = None if desk.is_spared else self._fault(service, operation, order.shards)
                 if fault is not None:
                     outcome = fault.kind
                     fault.refuse()
@@ -93,19 +99,55 @@ class Reception:
             except Refusal as refusal:
                 answer = Answer(refusal.status, desk.write_refusal(refusal))
                 outcome = refusal.name
+                order.following = None
             except Exception as error:
                 # A mistake of ours, or of a test's; its client shall hear of it rather than hang up in the dark.
-                _log.exception("%s failed", target)
+                _log.exception("%s failed", ascii(target[:MOST_NAME]).strip("'"))
                 answer = Answer(500, desk.write_refusal(internal(f"{operation}: {type(error).__name__}: {error}")))
                 outcome = "InternalServerError"
-            self.calls.add(Call(target.rpartition(".")[2], outcome, now_us / SECOND_US, **order.details))
-            answer.headers["Content-Type"] = desk.content_type
+                order.following = None
+            name = target.rpartition(".")[2][:MOST_NAME]
+            self.calls.add(Call(name, outcome, now_us / SECOND_US, **order.details))
+            content_type = desk.content_type if wire is None else wire.content_type
+            if order.following is not None:
+                answer.following = self._following(order, wire, content_type)
+                answer.headers["Content-Type"] = eventstream.CONTENT_TYPE
+            else:
+                answer.body = answer.body if wire is None else wire.write(answer.body, is_error=answer.status != 200)
+                answer.headers["Content-Type"] = content_type
             return self._wrap(answer, operation, fault, now_us)
 
-    def _fault(self, operation: str, shards: tuple[str, ...]) -> Fault | None:
+    def _check_token(self, request: Request) -> None:
+        given = request.headers.get(TOKEN_HEADER, "")
+        if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
+            told = f"control calls need the token that `streamiter simulate` printed, in the header {TOKEN_HEADER}"
+            raise Refusal("AccessDeniedException", told, 403)
+
+    def _following(self, order: Order, wire: CborWire | None, content_type: str) -> Following:
+        """What an answer goes on with: the messages in the client's form."""
+        follow = order.following
+        assert follow is not None
+
+        def following() -> bytes | None:
+            with self.lock:
+                now_us = self.now_us
+                self._day.live_until(now_us)
+                happenings = follow(now_us)
+            if happenings is None:
+                return None
+            return b"".join(
+                eventstream.message(one, one.payload if wire is None else wire.write_event(one), content_type)
+                for one in happenings
+            )
+
+        return following
+
+    def _fault(self, service: str, operation: str, shards: tuple[str, ...]) -> Fault | None:
         """What spoils a call: as a test laid it out, or else the weather."""
         weather = self.knobs.weather
-        return self.faults.take(operation, shards) or (weather.fault(operation, shards) if weather else None)
+        return self.faults.take(operation, shards) or (
+            weather.fault(operation, shards, _SERVICES[service]) if weather else None
+        )
 
     # -- answering
 

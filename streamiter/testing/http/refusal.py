@@ -21,13 +21,16 @@ _NAMESPACES = {
 }
 
 
+MOST_MESSAGE = 4096  # characters: an error must not send back the megabytes that were wrong
+
+
 class Refusal(Exception):
     """An error answer: its name, its message, its HTTP status, and what else its body says."""
 
     def __init__(self, name: str, message: str, status: int = 400, **more: Any) -> None:
         super().__init__(f"{name}: {message}")
         self.name = name
-        self.message = message
+        self.message = message if len(message) <= MOST_MESSAGE else f"{message[:MOST_MESSAGE]}..."
         self.status = status
         self.more = more
 
@@ -84,6 +87,26 @@ def throttled(what: str = "Rate exceeded") -> Refusal:
 def limit_exceeded(what: str = "Too many operations for a given subscriber.") -> Refusal:
     """Too many calls on one shard or stream."""
     return Refusal("LimitExceededException", what)
+
+
+def throughput_exceeded() -> Refusal:
+    """More than a table or a shard is provisioned for."""
+    return Refusal(
+        "ProvisionedThroughputExceededException",
+        "The level of configured provisioned throughput was exceeded. Consider increasing your provisioning level.",
+    )
+
+
+def request_limit_exceeded() -> Refusal:
+    """More calls than the account may make."""
+    return Refusal(
+        "RequestLimitExceeded", "Throughput exceeds the current throughput limit for your account. Please try again."
+    )
+
+
+def failure() -> Refusal:
+    """The service's own fault, as Kinesis names it."""
+    return Refusal("InternalFailureException", "Internal service failure", 500)
 
 
 def unknown_operation(what: str = "") -> Refusal:

@@ -1,50 +1,54 @@
-"""The server: HTTP/1.1 on loopback, just what AWS clients speak: POST with a length, connections kept alive.
+"""The server: connections on loopback, HTTP/1.1 and HTTP/2 on one port.
 
-A thread for each connection, since answers may hang or come late. It is written out instead of built on http.server
-because that takes longer over a request's headers than the service takes over a page of a thousand records.
+A thread for each connection, since answers may hang or come late.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
+import importlib.util
+import logging
 import socket
 import threading
-from http import HTTPStatus
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
-from streamiter.testing.http.reception import Answer, Reception
+from streamiter.installing import install_command
+from streamiter.testing.http import http1
+from streamiter.testing.http.answer import Answer
+from streamiter.testing.http.guard import Guard, complaint_body
+from streamiter.testing.http.incoming import PATIENCE_SECONDS, Incoming
+from streamiter.testing.http.reception import Reception
+from streamiter.testing.http.request import HEALTHY, Request
 
-MAX_HEAD = 64 * 1024
-MAX_BODY = 16 * 1024 * 1024
 HOST = "127.0.0.1"
-TLS_HANDSHAKE = b"\x16"  # its first byte
-HEALTHY = b"healthy: dynamodb.simulator\n"  # the answer to a health check
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_WAKES_SECONDS = 0.5  # how often the acceptor looks whether it is to end, where nothing else wakes it
+_LONGEST_PAUSE_SECONDS = 1.0  # after a connection could not be taken
 
-_SCOPE = re.compile(r"Credential=[^,/]*/\d{8}/([\w-]{1,64})/")
-
-
-class Request(NamedTuple):
-    method: str
-    headers: dict[str, str]  # names in lower case
-    body: bytes
-
-
-class BadRequest(Exception):
-    """Not the HTTP that we speak; the connection ends."""
+_log = logging.getLogger("streamiter.testing")
 
 
 class Server:
     """Listens from the start; after `close` no thread and no socket is left."""
 
-    def __init__(self, reception: Reception, port: int = 0) -> None:
+    def __init__(
+        self,
+        reception: Reception,
+        port: int = 0,
+        *,
+        hosts: Iterable[str] = (),
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._reception = reception
+        self._patience_seconds = patience_seconds
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._leaving: list[threading.Thread] = []  # They have nothing left to do but to end.
         self._listener = socket.create_server((HOST, port), backlog=128)
+        self._listener.settimeout(_WAKES_SECONDS)
         self.port: int = self._listener.getsockname()[1]
+        self._guard = Guard(self.port, hosts)
         self._acceptor = threading.Thread(target=self._accept, name=f"simulator:{self.port}", daemon=True)
         self._acceptor.start()
 
@@ -53,9 +57,10 @@ class Server:
         if self._closing.is_set():
             return
         self._closing.set()
-        with contextlib.suppress(OSError):  # A connection of our own wakes the acceptor.
+        with contextlib.suppress(OSError):  # A connection of our own wakes the acceptor at once.
             socket.create_connection((HOST, self.port), timeout=5).close()
         self._acceptor.join()
+        self._turn_away()
         self._listener.close()
         with self._lock:
             connections = dict(self._connections)
@@ -66,6 +71,13 @@ class Server:
             thread.join()
         self._see_off()
 
+    def _turn_away(self) -> None:
+        """Ends the connections that wait to be taken, in good order."""
+        self._listener.setblocking(False)
+        with contextlib.suppress(OSError):
+            while True:
+                self._listener.accept()[0].close()
+
     def _see_off(self) -> None:
         """Waits until the threads that are about to end have ended."""
         with self._lock:
@@ -73,32 +85,58 @@ class Server:
         for thread in leaving:
             thread.join()
 
+    # -- taking connections
+
     def _accept(self) -> None:
-        while True:
+        """Goes on until it is closed, whatever the machine lacks for the moment: descriptors, threads, memory."""
+        pause_seconds = 0.0
+        while not self._closing.is_set():
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
-                if self._closing.is_set():
-                    return
-                continue  # The client was gone before it was accepted.
+            except TimeoutError:
+                continue
+            except OSError as error:
+                # A client that was gone before it was accepted; or no descriptor is free: its connection waits.
+                pause_seconds = self._rest(pause_seconds, error)
+                continue
             if self._closing.is_set():
                 connection.close()
                 return
             self._see_off()
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            thread = threading.Thread(
-                target=self._serve, args=(connection,), name=f"simulator:{self.port}:connection", daemon=True
-            )
-            with self._lock:
-                self._connections[connection] = thread
-            thread.start()
+            try:
+                self._take(connection)
+            except (OSError, RuntimeError, MemoryError) as error:
+                connection.close()
+                pause_seconds = self._rest(pause_seconds, error)
+            else:
+                pause_seconds = 0.0
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _rest(self, before_seconds: float, error: BaseException) -> float:
+        if not before_seconds:
+            _log.warning("cannot take a connection for the moment: %s", error)
+        seconds = min(_LONGEST_PAUSE_SECONDS, 2 * before_seconds or 0.02)
+        self._closing.wait(seconds)
+        return seconds
+
+    def _take(self, connection: socket.socket) -> None:
+        incoming = Incoming(connection, self._patience_seconds)
+        name = f"simulator:{self.port}:connection"
+        thread = threading.Thread(target=self._serve, args=(incoming,), name=name, daemon=True)
+        with self._lock:
+            self._connections[connection] = thread
         try:
-            self._converse(connection)
-        except BadRequest:
-            with contextlib.suppress(OSError):
-                connection.sendall(_head(Answer(400, b""), 0))
+            thread.start()
+        except BaseException:
+            with self._lock:
+                del self._connections[connection]
+            raise
+
+    # -- one connection
+
+    def _serve(self, incoming: Incoming) -> None:
+        connection = incoming.connection
+        try:
+            self._converse(incoming)
         except OSError:
             pass  # The client is gone.
         finally:
@@ -106,76 +144,35 @@ class Server:
             with self._lock:
                 self._leaving.append(self._connections.pop(connection))
 
-    def _converse(self, connection: socket.socket) -> None:
-        unread = bytearray()
-        while not self._closing.is_set():
-            request = read_request(connection, unread)
-            if request is None:
+    def _converse(self, incoming: Incoming) -> None:
+        while len(incoming.unread) < len(HTTP2_PREFACE) and HTTP2_PREFACE.startswith(incoming.unread):
+            if not incoming.receive(is_within=bool(incoming.unread)):
                 return
-            if request.method != "POST":
-                body = b"" if request.method == "HEAD" else HEALTHY
-                connection.sendall(_head(Answer(200, HEALTHY), len(HEALTHY)) + body)
-                continue
-            region = signed_region(request.headers.get("authorization", ""))
-            answer = self._reception.answer(request.headers.get("x-amz-target", ""), request.body, region)
-            if not self._send(connection, answer) or request.headers.get("connection", "").lower() == "close":
-                return
+        if incoming.unread.startswith(HTTP2_PREFACE):
+            converse_by_http2(incoming, self._answer, self._closing)
+        else:
+            http1.converse(incoming, self._answer, self._closing)
 
-    def _send(self, connection: socket.socket, answer: Answer) -> bool:
-        """Sends an answer; whether the connection goes on."""
-        if answer.hangs_on is not None:
-            while not answer.hangs_on.wait(0.1) and not self._closing.is_set():
-                pass
-        if answer.wait_seconds > 0:
-            self._closing.wait(answer.wait_seconds)
-        if answer.is_lost:
-            return False
-        head = _head(answer, len(answer.body))
-        if answer.is_cut:
-            connection.sendall(head + answer.body[: len(answer.body) // 2])
-            return False
-        connection.sendall(head + answer.body)
-        return True
+    def _answer(self, request: Request) -> Answer:
+        headers = request.headers
+        complaint = self._guard.complaint(headers.get("host"), headers.get("origin"))
+        if complaint is not None:
+            return Answer(403, complaint_body(complaint), {"Content-Type": "application/json"})
+        if request.method != "POST":
+            return Answer(200, HEALTHY, {"Content-Type": "text/plain"})
+        return self._reception.answer(request)
 
 
-def read_request(connection: socket.socket, unread: bytearray) -> Request | None:
-    """The next request, or None at the end of the connection. `unread` keeps what came beyond it."""
-    while (end := unread.find(b"\r\n\r\n")) < 0:
-        if unread[:1] == TLS_HANDSHAKE:
-            raise BadRequest("https: answered at once, as other servers do, for such a client waits for more")
-        if len(unread) > MAX_HEAD:
-            raise BadRequest("headers without end")
-        if not _receive(connection, unread):
-            return None
-    line, *fields = bytes(unread[:end]).decode("latin-1").split("\r\n")
-    headers = {name.strip().lower(): value.strip() for name, _, value in (text.partition(":") for text in fields)}
-    length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MAX_BODY or "transfer-encoding" in headers:
-        raise BadRequest("a body without a length, or too long")
-    if headers.get("expect", "").lower() == "100-continue":
-        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-    start, stop = end + 4, end + 4 + int(length)
-    while len(unread) < stop:
-        if not _receive(connection, unread):
-            return None
-    body = bytes(unread[start:stop])
-    del unread[:stop]
-    return Request(line.partition(" ")[0], headers, body)
+def has_http2() -> bool:
+    """Whether the package for it is installed."""
+    return importlib.util.find_spec("h2") is not None
 
 
-def signed_region(authorization: str) -> str | None:
-    """The region in a signature's scope, `Credential=KEY/20260101/REGION/dynamodb/...`; signatures are not verified."""
-    found = _SCOPE.search(authorization)
-    return found[1] if found else None
+def converse_by_http2(incoming: Incoming, answer: Callable[[Request], Answer], closing: threading.Event) -> None:
+    """A connection that speaks HTTP/2; it ends at once, with a warning, where the package for it is not installed."""
+    if not has_http2():
+        _log.warning("a client speaks HTTP/2, and h2 is not installed; to get it: %s", install_command("testing"))
+        return
+    from streamiter.testing.http.http2 import Conversation
 
-
-def _receive(connection: socket.socket, unread: bytearray) -> bool:
-    received = connection.recv(64 * 1024)
-    unread += received
-    return bool(received)
-
-
-def _head(answer: Answer, length: int) -> bytes:
-    fields = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
-    reason = HTTPStatus(answer.status).phrase
-    return f"HTTP/1.1 {answer.status} {reason}\r\n{fields}Content-Length: {length}\r\n\r\n".encode("latin-1")
+    Conversation(incoming, answer, closing).run()

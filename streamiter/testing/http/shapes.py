@@ -6,46 +6,42 @@ with --no-..., Go, a test of one's own) gets its answer from here.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+from streamiter.testing.http.descriptions import description
 from streamiter.testing.http.json_types import check_type
 from streamiter.testing.http.refusal import Refusal, broken_rules, unknown_operation
-from streamiter.testing.truth.attributes import check_attribute
+from streamiter.testing.truth.attributes import check_attribute_form
 
+MOST_PROBLEMS = 10  # are told of one request, as the service does
+MOST_MATCHED = 8192  # characters of a text that a pattern is tried on
+MOST_SHOWN = 512  # characters of a value that is quoted
 # In which order the service lists an enum's values, where that is known.
 _LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
 
 
 def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
     """Refuses a request that is not of the service's form; `short_ids` lets shard ids be as short as tests name them."""
-    description = _description(service)
-    shape = description["operations"][operation]["input"]["shape"]
-    broken = list(_Check(description["shapes"], short_ids).problems(shape, request, ""))
+    known = description(service)
+    shape = known["operations"][operation]["input"]["shape"]
+    broken = list(islice(_Check(known["shapes"], short_ids).problems(shape, request, ""), MOST_PROBLEMS))
     if broken:
         raise broken_rules(broken)
 
 
 def pruned(service: str, operation: str, request: Any) -> Any:
     """A request that was checked, without the members that the description does not know and those that are null."""
-    description = _description(service)
-    return _pruned(description["shapes"], description["operations"][operation]["input"]["shape"], request)
+    known = description(service)
+    return _pruned(known["shapes"], known["operations"][operation]["input"]["shape"], request)
 
 
 def unserved(service: str, operation: str) -> Refusal:
     """The refusal of an operation that is not served, which the service may have or not."""
-    is_known = operation in _description(service)["operations"]
+    is_known = operation in description(service)["operations"]
     return unknown_operation(f"the simulator has no {operation}" if is_known else "")
-
-
-@functools.cache
-def _description(service: str) -> dict[str, Any]:
-    from botocore.loaders import Loader
-
-    description: dict[str, Any] = Loader().load_service_model(service, "service-2")
-    return description
 
 
 class _Check:
@@ -57,7 +53,7 @@ class _Check:
 
     def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
         if name == "AttributeValue":
-            check_attribute(value)
+            check_attribute_form(value)
             return
         shape = self._shapes[name]
         kind: str = shape["type"]
@@ -77,14 +73,19 @@ class _Check:
             if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
                 yield from _length(shape, found, path)
             yield from _form(name, shape, found, path)
+        elif kind == "blob":
+            size = len(found) * 3 // 4 - found[-2:].count("=")
+            if size > shape.get("max", size):
+                told = f"'java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]'"
+                yield told, path, f"have length less than or equal to {shape['max']}"
         elif kind in ("integer", "long", "double"):
             yield from _range(shape, found, path)
 
     def _members(self, shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-        for member, description in shape["members"].items():
+        for member, described in shape["members"].items():
             place = f"{path}.{_camel(member)}".lstrip(".")
             if value.get(member) is not None:
-                yield from self.problems(description["shape"], value[member], place)
+                yield from self.problems(described["shape"], value[member], place)
             elif member in shape.get("required", ()):
                 yield "null", place, "not be null"
 
@@ -116,7 +117,7 @@ def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[
 
 
 def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
-    if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
+    if "pattern" in shape and not re.fullmatch(shape["pattern"], value[:MOST_MATCHED]):
         yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
     if "enum" in shape and value not in shape["enum"]:
         told = _LISTED.get(name) or sorted(shape["enum"])
@@ -124,7 +125,11 @@ def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterato
 
 
 def _shown(value: object) -> str:
-    return f"'{value}'"
+    """The value in quotes, as far as a reader wants to see it: requests may be megabytes long."""
+    if isinstance(value, list | dict) and len(value) > MOST_SHOWN:
+        return f"[{len(value)} members]"
+    text = str(value)
+    return f"'{text}'" if len(text) <= MOST_SHOWN else f"'{text[:MOST_SHOWN]}...' ({len(text)} characters)"
 
 
 def _camel(member: str) -> str:

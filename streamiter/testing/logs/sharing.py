@@ -34,7 +34,7 @@ def all_of(log: Log, partition: int, after: int | None = None, limit: int = 1000
 
 def texts(records: Sequence[LogRecord]) -> list[str]:
     """Their payloads."""
-    return [record.raw_payload.decode() for record in records]
+    return [record.payload.decode() for record in records]
 
 
 def trimmed(call: Callable[[], object], what: str) -> PositionTrimmed:

@@ -14,10 +14,15 @@ from streamiter.testing.http import refusal
 from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.names import unknown
 
+MOST_SECONDS = 3600
+
 Kind = Literal[
     # the service refuses
     "throttle",
     "limit",
+    "throughput",
+    "request_limit",
+    "failure",
     "500",
     "503",
     "gone",
@@ -41,6 +46,9 @@ Kind = Literal[
 REFUSALS: dict[str, Callable[[], Refusal]] = {
     "throttle": refusal.throttled,
     "limit": refusal.limit_exceeded,
+    "throughput": refusal.throughput_exceeded,
+    "request_limit": refusal.request_limit_exceeded,
+    "failure": refusal.failure,
     "500": refusal.internal,
     "503": refusal.unavailable,
     "gone": lambda: refusal.not_found("Shard not found"),
@@ -97,6 +105,10 @@ class Fault:
             raise ValueError(unknown("fault", str(self.kind), get_args(Kind)))
         if self.operation is not None:
             check_operation(self.operation)
+        if not 0 <= self.seconds <= MOST_SECONDS:
+            raise ValueError(f"seconds goes from 0 to {MOST_SECONDS}; this is {self.seconds!r:.60}")
+        if self.after < 0 or (self.times is not None and self.times < 0):
+            raise ValueError(f"times and after are 0 or more, not {self.times!r:.60} and {self.after!r:.60}")
 
     def takes(self, operation: str, shards: tuple[str, ...]) -> bool:
         """Whether it spoils this call; counts."""

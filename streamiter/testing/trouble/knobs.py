@@ -12,6 +12,7 @@ from streamiter.clock import microseconds
 from streamiter.lineage import notation
 from streamiter.testing.names import unknown
 from streamiter.testing.trouble.faults import check_operation
+from streamiter.testing.trouble.ranges import RANGES, within
 from streamiter.testing.trouble.weather import Weather
 
 
@@ -26,7 +27,8 @@ class UnknownKnob(AttributeError, ValueError):
 class Knobs:
     """The settings of a simulated service; each may be turned at any time, alone or several together: `knobs(page_size=10)`.
 
-    A name that there is not is an UnknownKnob, so that none is turned for nothing.
+    A name that there is not is an UnknownKnob, so that none is turned for nothing; a number out of its range
+    (`ranges.RANGES`) is a ValueError.
     """
 
     # Records and iterators
@@ -47,8 +49,10 @@ class Knobs:
 
     # Streams of real tables, which shard by themselves; those laid out by a test stay as it laid them
     starting_shape: str = "S0"  # their shards at first, in the notation of lineages
-    roll_after: float | None = 4 * 3600.0  # seconds after which an open shard closes and one child follows; None: never
-    split_rate: float | None = None  # records a second beyond which a shard splits; None: never
+    roll_after: float | None = (
+        4 * 3600.0
+    )  # seconds after which an open shard closes and one child follows; None, 0: never
+    split_rate: float | None = None  # records a second beyond which a shard splits; None, 0: never
     ttl_delay: float = 0.0  # seconds between the end of an item's time to live and its deletion
     enabling: float = 0.0  # seconds that a stream is ENABLING; one of Kinesis is CREATING, or UPDATING
     disabling: float = 0.0  # seconds that a stream is DISABLING
@@ -69,6 +73,9 @@ class Knobs:
     stale_number: Literal["horizon", "refused", "empty"] = (
         "horizon"  # what becomes of a number that is not held any more
     )
+    put_rate: float | None = None  # records a second that go into a shard of Kinesis; the real one: 1000
+    put_bytes_rate: float | None = None  # bytes a second that go into it; the real one: 1 MiB
+    shard_limit: int = 20_000  # open shards of all streams in PROVISIONED mode
     tells_children: bool = True  # whether the last page of a shard has ChildShards; some emulators leave them out
 
     # Answers
@@ -85,7 +92,9 @@ class Knobs:
         check_names([name])
         choices = _CHOICES.get(name, (value,))
         if value not in choices:
-            raise ValueError(f"the knob {name} takes {' or '.join(map(repr, choices))}, not {value!r}")
+            raise ValueError(f"the knob {name} takes {' or '.join(map(repr, choices))}, not {value!r:.60}")
+        if name in RANGES:
+            value = within(name, _read(name, value))
         if name == "starting_shape" and not notation.parse(value):
             raise ValueError("a stream begins with one shard at least")
         if name == "latency" and isinstance(value, dict):
@@ -135,7 +144,7 @@ def _read(name: str, value: Any) -> Any:
     try:
         return msgspec.convert(value, _KINDS[name])
     except msgspec.ValidationError:
-        raise ValueError(f"the knob {name} takes {_kind_of(_KINDS[name])}, not {value!r}") from None
+        raise ValueError(f"the knob {name} takes {_kind_of(_KINDS[name])}, not {value!r:.60}") from None
 
 
 def _kind_of(kind: Any) -> str:

@@ -7,6 +7,8 @@ from streamiter.testing.tables import TableApi
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.service import Service
 
+MOST_ROLLS = 20_000  # before one call, which is answered within a second then; what is left comes before the next ones
+
 
 class Day:
     """Nothing happens until a caller looks. Then everything that was due happens first, in the order of its moments."""
@@ -23,7 +25,8 @@ class Day:
         if now_us < self._last_us:  # a test set its clock back
             self._none_before_us = 0
         self._last_us = now_us
-        while True:
+        rolls = 0
+        while rolls < MOST_ROLLS:
             ends_us = self._tables.next_us
             if ends_us is not None:
                 ends_us += microseconds(self._knobs.ttl_delay)
@@ -32,6 +35,7 @@ class Day:
                 self._tables.end_next(ends_us)
             elif rolls_us is not None and rolls_us <= now_us:
                 self._roll(rolls_us)
+                rolls += 1
             else:
                 return
 

@@ -14,6 +14,7 @@ from streamiter.testing.truth.records import ViewType
 from streamiter.testing.truth.shards import WHOLE, SimulatedShard
 
 if TYPE_CHECKING:
+    from streamiter.testing.trouble.knobs import Knobs
     from streamiter.testing.truth.simulated_table import SimulatedTable
 
 _SERVICE_PREFIX = "shardId-"

@@ -1,0 +1,8 @@
+"""The processor: Python under a MultiLang daemon, ours or Java's; the standard library is all that it loads."""
+
+from streamiter.multilang.processor.checkpointer import Checkpointer as Checkpointer
+from streamiter.multilang.processor.record import Batch as Batch
+from streamiter.multilang.processor.record import ChildLease as ChildLease
+from streamiter.multilang.processor.record import LastCall as LastCall
+from streamiter.multilang.processor.record import Record as Record
+from streamiter.multilang.processor.running import run as run

@@ -1,0 +1,100 @@
+"""The child as a command: finds the processor that MODULE:NAME names, and runs it; what both commands for it call."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from types import ModuleType
+from typing import Any
+
+from streamiter.clock import SystemClock
+from streamiter.errors import InvalidOption
+from streamiter.finding import find
+from streamiter.multilang.processor.forms import Hooks
+from streamiter.multilang.processor.running import check_options, hold, hooks_from, is_app
+from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
+
+FAILED = 1
+_HERE = os.path.dirname(__file__)
+
+
+def serve(
+    target: str, *, only: str | None, checkpoint: str | None, patience: float, grace: float, form: str | None
+) -> int:
+    """Runs it until the daemon ends it; the exit code. InvalidOption where it cannot be what was meant.
+
+    A processor's error is told with its traceback, on standard error, and the code is 1.
+    """
+    places = checkpoints_meant(checkpoint)
+    check_options(places, patience, grace, form)
+    _log_to_stderr()
+    try:
+        hold(
+            lambda: _found(target, only),
+            checkpoint=places,
+            patience=patience,
+            grace=grace,
+            form=form,
+            clock=SystemClock(),
+        )
+    except Misnamed as error:
+        raise error.why from None
+    except Exception as error:
+        return _fail(error)
+    return 0
+
+
+def checkpoints_meant(text: str | None) -> Checkpoints:
+    """`--checkpoint` as `run` takes it."""
+    if text is None or text in (EACH_BATCH, NEVER):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidOption(f"--checkpoint is 'batch', 'never' or a number of seconds, not {text!r}") from None
+
+
+class Misnamed(Exception):
+    """The target is wrong, and not what it runs."""
+
+    def __init__(self, why: InvalidOption) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+def _found(target: str, only: str | None) -> Hooks:
+    try:
+        module, found = find(target, "processor", "MODULE:NAME, such as shop:process for `process` in shop.py")
+        app, name = _app_of(module, found)
+        return hooks_from(found if app is None else app, only or name)
+    except InvalidOption as error:
+        raise Misnamed(error) from error
+
+
+def _app_of(module: ModuleType, found: object) -> tuple[Any, str | None]:
+    """The app of this module that has declared it, with its name there: then its options hold here, too."""
+    if is_app(found):
+        return found, None
+    for app in filter(is_app, vars(module).values()):
+        for name, processor in app.processors.items():
+            if processor.handler.function is found:
+                return app, name
+    return None, None
+
+
+def _fail(error: Exception) -> int:
+    """Tells it with its traceback, which begins where the processor's own code does."""
+    kept = error.__traceback__
+    while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_HERE):
+        kept = kept.tb_next
+    sys.stderr.write("".join(traceback.format_exception(error.with_traceback(kept or error.__traceback__))))
+    sys.stderr.flush()
+    return FAILED
+
+
+def _log_to_stderr() -> None:
+    """A level and the message, a line each: a daemon logs it at that level."""
+    if not logging.getLogger().handlers:
+        logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.INFO)

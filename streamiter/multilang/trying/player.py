@@ -1,0 +1,196 @@
+"""The player: a child's process, its pipes and the clock around a judge; it starts each child anew and leaves none behind."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import IO
+
+from streamiter.clock import Clock, SystemClock
+from streamiter.errors import InvalidOption
+from streamiter.multilang.trying.judge import Judge, Wishes
+from streamiter.multilang.trying.rules import Finding, Severity
+from streamiter.multilang.trying.script import scenarios
+from streamiter.multilang.wire import Form
+
+TIMEOUT = 10.0
+STDERR_LINES = 20
+STDERR_BYTES = 8192
+PIECE_BYTES = 1 << 16
+
+
+class CannotStart(InvalidOption):
+    """The command cannot be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one scenario."""
+
+    scenario: str
+    findings: Sequence[Finding]
+    left_out: int  # findings more, of kinds that are told already
+    answers: int
+    seconds: float
+    first_answer_seconds: float | None
+    stderr: Sequence[str] = field(default=())
+
+    @property
+    def faults(self) -> int:
+        """How many findings break the protocol."""
+        return sum(found.severity is Severity.FAULT for found in self.findings)
+
+
+def try_child(
+    command: Sequence[str],
+    *,
+    payloads: Sequence[bytes] = (),
+    timeout: float = TIMEOUT,
+    form: Form = Form.NEWER,
+    environment: Mapping[str, str] | None = None,
+    folder: str | None = None,
+    clock: Clock | None = None,
+) -> Iterator[Verdict]:
+    """Runs the command through each scenario, a process each, and gives what became of it. CannotStart if it cannot be run.
+
+    It ends early where a child answers nothing at all.
+    `timeout`: the seconds that it has for each answer, and to exit. The command gets no shell; by default this process's
+    environment and folder.
+    """
+    if not command:
+        raise InvalidOption("name the command of the child, such as: python shop.py")
+    for scenario in scenarios(payloads):
+        player = _Player(command, Judge(scenario, form, timeout), SystemClock() if clock is None else clock)
+        verdict = player.play(environment, folder)
+        yield verdict
+        if not verdict.answers:
+            return  # it does not even begin: more of the same would be waited for
+
+
+class _Player:
+    """One child from its start to its end."""
+
+    def __init__(self, command: Sequence[str], judge: Judge, clock: Clock) -> None:
+        self._judge = judge
+        self._clock = clock
+        self._events: queue.SimpleQueue[Callable[[], Wishes | None]] = queue.SimpleQueue()
+        self._sending: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._stderr = b""  # its end
+        self._first_answer: float | None = None
+        self._command = command
+
+    def play(self, environment: Mapping[str, str] | None, folder: str | None) -> Verdict:
+        """Starts the child, and gives what became of it."""
+        begun = self._clock.monotonic()
+        try:
+            # A group of its own: what it starts ends with it.
+            self._child = subprocess.Popen(
+                list(self._command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise CannotStart(f"{self._command[0]!r} cannot be started: {why}") from error
+        threads = [self._start(work) for work in (self._write, self._read_output, self._read_errors, self._wait)]
+        try:
+            self._do(self._judge.begin(begun))
+            while not self._judge.is_over:
+                self._turn(begun)
+        finally:
+            self._end(threads)
+        return Verdict(
+            self._judge.scenario.name,
+            tuple(self._judge.findings),
+            self._judge.left_out,
+            self._judge.answers,
+            self._clock.monotonic() - begun,
+            self._first_answer,
+            tuple(self._stderr.decode(errors="replace").splitlines()[-STDERR_LINES:]),
+        )
+
+    def _turn(self, begun: float) -> None:
+        """The next thing that happens, or the moment until which nothing did."""
+        left = self._judge.deadline - self._clock.monotonic()
+        try:
+            event = self._events.get(timeout=max(0.0, left))
+        except queue.Empty:
+            self._judge.tick(self._clock.monotonic())
+            return
+        self._do(event())
+        if self._judge.answers and self._first_answer is None:
+            self._first_answer = self._clock.monotonic() - begun
+
+    def _do(self, wishes: Wishes | None) -> None:
+        if wishes is not None:
+            if wishes.send:
+                self._sending.put(wishes.send)
+            if wishes.end_input:
+                self._sending.put(None)
+
+    # -- threads, a pipe each
+
+    def _start(self, work: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=work, name="streamiter-try", daemon=True)
+        thread.start()
+        return thread
+
+    def _write(self) -> None:
+        pipe = _not_none(self._child.stdin)
+        with suppress(OSError):  # the child reads no more: its end is told by other threads
+            while (line := self._sending.get()) is not None:
+                pipe.write(line)
+                pipe.flush()
+        with suppress(OSError):
+            pipe.close()
+
+    def _read_output(self) -> None:
+        descriptor = _not_none(self._child.stdout).fileno()
+        with suppress(OSError):
+            while piece := os.read(descriptor, PIECE_BYTES):
+                self._events.put(partial(self._said, piece))
+        self._events.put(self._closed)
+
+    def _said(self, piece: bytes) -> Wishes:
+        return self._judge.said(piece, self._clock.monotonic())
+
+    def _closed(self) -> None:
+        self._judge.closed_output(self._clock.monotonic())
+
+    def _read_errors(self) -> None:
+        descriptor = _not_none(self._child.stderr).fileno()
+        with suppress(OSError):
+            while piece := os.read(descriptor, PIECE_BYTES):
+                self._stderr = (self._stderr + piece)[-STDERR_BYTES:]
+
+    def _wait(self) -> None:
+        code = self._child.wait()
+        self._events.put(partial(self._judge.exited, code))
+
+    def _end(self, threads: list[threading.Thread]) -> None:
+        """Nothing of it is left: neither the child nor what it started."""
+        self._sending.put(None)
+        with suppress(OSError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        for thread in threads:
+            thread.join(1.0)  # a grandchild that left the group may hold a pipe
+        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+            with suppress(OSError):
+                _not_none(pipe).close()
+
+
+def _not_none(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe

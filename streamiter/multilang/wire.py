@@ -1,0 +1,378 @@
+"""The wire: what daemon and child say to each other, as values, and as lines of JSON, by the standard library alone.
+
+    to the child       Initialize, ProcessRecords, ShutdownRequested, LeaseLost, ShardEnded, Shutdown; Answer to a checkpoint
+    to the daemon      Status, when an action is done; Ask, for a checkpoint
+
+A line is UTF-8 and ends with \\n, and with nothing else: keys may hold U+2028, which some libraries take for the end of a
+line. The daemon writes compact JSON with its fields in the recorded order, and writes nulls. Each end ignores lines that
+are no message, and fields that it does not know.
+
+`Form.OLDER` is how the Kinesis Client Library 1.x spoke: a checkpoint's number is in the field `checkpoint`, and
+`shutdown` with a reason stands for leaseLost ("ZOMBIE") and shardEnded ("TERMINATE").
+
+A child that several shards share (`--children N`) gets a `shardId` with every message, as its last field. One action is
+under way in it at a time, whichever shard that is for, and what it asks and answers is about that shard.
+"""
+
+from __future__ import annotations
+
+import json
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from json.encoder import encode_basestring
+from typing import Any, Final, NamedTuple, TypeAlias
+
+#: What a line to the daemon may have, unless it is told otherwise: a status has 50 characters, a checkpoint 150.
+LINE_LIMIT: Final = 1 << 20
+
+_DECODER: Final = json.JSONDecoder()
+
+
+class Form(Enum):
+    """Which fields and messages a child knows."""
+
+    NEWER = "newer"
+    OLDER = "older"
+
+
+# ---- to the child
+
+
+class WireRecord(NamedTuple):
+    """A record as a child gets it. Packed (KPL) records share a number, and differ in `sub_sequence_number`."""
+
+    data: bytes
+    partition_key: str | None
+    sequence_number: str | None
+    sub_sequence_number: int = 0
+    arrival_ms: int | None = None  # since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """The first message. Records follow that come after this number, or all from one of the names on.
+
+    `form` is the daemon's, where that can be told: the first daemons named the shard and nothing else.
+    """
+
+    shard_id: str
+    sequence_number: str | None = "TRIM_HORIZON"
+    sub_sequence_number: int | None = 0
+    form: Form | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRecords:
+    records: tuple[WireRecord, ...] | list[WireRecord]
+    millis_behind_latest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownRequested:
+    """The daemon is about to end, or to give the shard to another worker: the last chance for a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLost:
+    """Another worker has the shard, or may have it: no checkpoint is taken any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEnded:
+    """All records were given. The child has to checkpoint, else the shard's children do not begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """The older form of LeaseLost (reason "ZOMBIE") and ShardEnded ("TERMINATE")."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a checkpoint: `error` is None, or a name such as "IllegalArgumentException"; the rest is an echo."""
+
+    sequence_number: str | None = None
+    sub_sequence_number: int | str | None = None
+    error: str | None = None
+
+
+Action: TypeAlias = Initialize | ProcessRecords | ShutdownRequested | LeaseLost | ShardEnded | Shutdown
+ToChild: TypeAlias = Action | Answer
+
+
+# ---- to the daemon
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The action of this name is done."""
+
+    response_for: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A checkpoint is asked for: None and None stand for the last record given.
+
+    `form` is how it was asked, where that can be told: only a child of the older form names the field `checkpoint`. What is
+    no whole number stays in `sub_sequence_number` as its text.
+    """
+
+    sequence_number: str | None = None
+    sub_sequence_number: int | str | None = None
+    form: Form | None = None
+
+
+ToDaemon: TypeAlias = Status | Ask
+
+#: By which name a child answers each action.
+NAMES: Final[Mapping[type[Action], str]] = {
+    Initialize: "initialize",
+    ProcessRecords: "processRecords",
+    ShutdownRequested: "shutdownRequested",
+    LeaseLost: "leaseLost",
+    ShardEnded: "shardEnded",
+    Shutdown: "shutdown",
+}
+
+
+# ---- lines
+
+
+class Lines:
+    """Cuts what comes through a pipe into lines, at \\n alone. A line above the limit is left out, and counted."""
+
+    __slots__ = ("_limit", "_parts", "_size", "_skipping", "too_long")
+
+    def __init__(self, limit: int = LINE_LIMIT) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+        self.too_long = 0
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """The lines that end in this piece, without their \\n. Holds at most the limit between two pieces."""
+        *whole, rest = piece.split(b"\n")
+        for end in whole:
+            self._add(end)
+            if not self._skipping:
+                yield b"".join(self._parts)
+            self._forget()
+        self._add(rest)
+
+    def rest(self) -> bytes:
+        """Takes what came without a \\n: at the end of the pipe, or because a part of a line is to be shown already."""
+        rest = b"".join(self._parts)
+        self._parts, self._size = [], 0
+        return rest
+
+    def _add(self, part: bytes) -> None:
+        if self._skipping or not part:
+            return
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > self._limit:
+            self._forget()
+            self._skipping = True
+            self.too_long += 1
+
+    def _forget(self) -> None:
+        self._parts, self._size, self._skipping = [], 0, False
+
+
+def to_child(message: ToChild, form: Form = Form.NEWER, shard: str | None = None) -> bytes:
+    """The daemon's line for a message, as the Java daemon writes it; with `shard`, for a child that several shards share."""
+    line = _to_child(message, form)
+    if shard is not None and not isinstance(message, Initialize):
+        line = b'%b,"shardId":%b}\n' % (line[:-2], _text(shard))
+    return line
+
+
+def _to_child(message: ToChild, form: Form) -> bytes:
+    match message:
+        case ProcessRecords():
+            records = b",".join(map(_record, message.records))
+            behind = _number(message.millis_behind_latest)
+            return b'{"action":"processRecords","records":[%b],"millisBehindLatest":%b}\n' % (records, behind)
+        case Initialize():
+            fields = {
+                "shardId": message.shard_id,
+                "sequenceNumber": message.sequence_number,
+                "subSequenceNumber": message.sub_sequence_number,
+            }
+            return _compact({"action": "initialize", **fields})
+        case Answer() if form is Form.OLDER:
+            return _compact({"action": "checkpoint", "checkpoint": message.sequence_number, "error": message.error})
+        case Answer():
+            number, sub = message.sequence_number, message.sub_sequence_number
+            return _compact(
+                {"action": "checkpoint", "sequenceNumber": number, "subSequenceNumber": sub, "error": message.error}
+            )
+        case Shutdown():
+            return _compact({"action": "shutdown", "reason": message.reason})
+        case LeaseLost() if form is Form.OLDER:
+            return _compact({"action": "shutdown", "reason": "ZOMBIE"})
+        case ShardEnded() if form is Form.OLDER:
+            return _compact({"action": "shutdown", "reason": "TERMINATE"})
+        case _:
+            return _compact({"action": NAMES[type(message)]})
+
+
+def answer_name(action: Action, form: Form) -> str:
+    """The `responseFor` by which a child of this form answers the action."""
+    if form is Form.OLDER and isinstance(action, LeaseLost | ShardEnded):
+        return NAMES[Shutdown]
+    return NAMES[type(action)]
+
+
+def from_child(line: bytes) -> ToDaemon | None:
+    """What a child's line says; None if it is no message of a child. What follows the JSON on its line is left out."""
+    fields = _fields(line)
+    if fields is None:
+        return None
+    match fields.get("action"):
+        case "status":
+            response_for = fields.get("responseFor")
+            return Status(response_for if isinstance(response_for, str) else None)
+        case "checkpoint":
+            return _ask(fields)
+        case _:
+            return None
+
+
+def to_daemon(message: ToDaemon, form: Form = Form.NEWER) -> bytes:
+    """The child's line for a message, after an empty one, as the KCL's own children write it: it ends a half line."""
+    match message:
+        case Status():
+            fields: dict[str, Any] = {"action": "status", "responseFor": message.response_for}
+        case Ask() if (message.form or form) is Form.OLDER:
+            fields = {"action": "checkpoint", "checkpoint": message.sequence_number}
+        case Ask():
+            fields = {
+                "action": "checkpoint",
+                "sequenceNumber": message.sequence_number,
+                "subSequenceNumber": message.sub_sequence_number,
+            }
+    return b"\n" + json.dumps(fields).encode() + b"\n"
+
+
+class Told(NamedTuple):
+    """A daemon's message, and the shard that it is for: None where the child has one shard alone."""
+
+    message: ToChild
+    shard: str | None
+
+
+def from_daemon(line: bytes, record: Callable[[dict[str, Any]], Any] | None = None) -> Told | None:
+    """What a daemon's line says; None if it is no message that we know. `record` makes records of their fields."""
+    fields = _fields(line)
+    if fields is None:
+        return None
+    message, shard = _from_daemon(fields, record or _wire_record), fields.get("shardId")
+    return None if message is None else Told(message, shard if isinstance(shard, str) else None)
+
+
+def _from_daemon(fields: dict[str, Any], record: Callable[[dict[str, Any]], Any]) -> ToChild | None:
+    match fields.get("action"):
+        case "processRecords":
+            records = list(map(record, fields.get("records") or []))
+            return ProcessRecords(records, fields.get("millisBehindLatest"))
+        case "initialize":
+            shard_id, number = fields.get("shardId"), fields.get("sequenceNumber")
+            form = Form.NEWER if "sequenceNumber" in fields else Form.OLDER
+            return Initialize(str(shard_id), number, fields.get("subSequenceNumber"), form)
+        case "checkpoint":
+            number = fields["sequenceNumber"] if "sequenceNumber" in fields else fields.get("checkpoint")
+            return Answer(number, fields.get("subSequenceNumber"), fields.get("error"))
+        case "shutdown":
+            return Shutdown(str(fields.get("reason")))
+        case name:
+            return _PLAIN[name]() if isinstance(name, str) and name in _PLAIN else None
+
+
+_PLAIN: Final[Mapping[str, type[ShutdownRequested] | type[LeaseLost] | type[ShardEnded]]] = {
+    "shutdownRequested": ShutdownRequested,
+    "leaseLost": LeaseLost,
+    "shardEnded": ShardEnded,
+}
+
+
+def _fields(line: bytes) -> dict[str, Any] | None:
+    try:
+        value, _ = _DECODER.raw_decode(line.decode().strip())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _ask(fields: dict[str, Any]) -> Ask:
+    if "sequenceNumber" in fields:
+        number, form = fields["sequenceNumber"], Form.NEWER
+    elif "checkpoint" in fields:
+        number, form = fields["checkpoint"], Form.OLDER
+    else:
+        return Ask(None, _sub(fields.get("subSequenceNumber")))
+    return Ask(None if number is None else _as_text(number), _sub(fields.get("subSequenceNumber")), form)
+
+
+def _sub(value: object) -> int | str | None:
+    """A whole number, also one that is written as text: children wrote both, and Java's daemon took both."""
+    if value is None or type(value) is int:
+        return value
+    text = _as_text(value)
+    return (
+        int(text) if len(text) <= 20 and text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() else text
+    )
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _record(record: WireRecord) -> bytes:
+    # Bytes from the start: as text, a payload would be copied three times more.
+    return (
+        b'{"data":"%b","partitionKey":%b,"sequenceNumber":%b,"approximateArrivalTimestamp":%b,"subSequenceNumber":%d,%b'
+        % (
+            b2a_base64(record.data, newline=False),
+            _text(record.partition_key),
+            _text(record.sequence_number),
+            _number(record.arrival_ms),
+            record.sub_sequence_number,
+            b'"action":"record"}',
+        )
+    )
+
+
+def _wire_record(fields: dict[str, Any]) -> WireRecord:
+    return WireRecord(
+        a2b_base64(fields.get("data") or ""),
+        fields.get("partitionKey"),
+        fields.get("sequenceNumber"),
+        fields.get("subSequenceNumber") or 0,
+        fields.get("approximateArrivalTimestamp"),
+    )
+
+
+def _compact(fields: dict[str, Any]) -> bytes:
+    return _encoded(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))) + b"\n"
+
+
+def _text(value: str | None) -> bytes:
+    return b"null" if value is None else _encoded(encode_basestring(value))
+
+
+def _number(value: int | None) -> bytes:
+    return b"null" if value is None else b"%d" % value
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair in a key: UTF-8 has no bytes for it, JSON's escapes do
+        return "".join(sign if not "\ud800" <= sign <= "\udfff" else f"\\u{ord(sign):04x}" for sign in text).encode()
