@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 from tests.testing.differential.table_calls import TableCall
@@ -12,7 +11,9 @@ OTHER = {"p": {"S": "a"}, "c": {"N": "2"}}
 ONE = {":v": {"N": "1"}}
 TWO = {":v": {"N": "1"}, ":w": {"N": "2"}}
 MUCH = {"S": "x" * 410_000}
-DEEP: Any = reduce(lambda inner, _: {"L": [inner]}, range(40), {"N": "1"})
+DEEP: Any = {"N": "1"}
+for _ in range(40):
+    DEEP = {"L": [DEEP]}
 
 
 def _call(operation: str) -> Any:
