@@ -42,10 +42,12 @@ class Pipeline:
     # -- what comes in
 
     def begin(self, checkpoint: str) -> bool:
-        """The start is this place, as its source says; gives whether it still is the start."""
-        if not self._next:
+        """What follows begins at this place, as its source says; gives whether all before it is processed."""
+        is_start = not self._ways.held
+        if is_start:
             self.fetched = self._known = checkpoint
-        return not self._next
+            self._latest = None
+        return is_start
 
     def push(self, records: Iterable[tuple[Checkpoint, Any, Any]], now_us: int = 0, tip_us: int | None = None) -> None:
         """A page: for each record its checkpoint, its group, and itself; it came to the shard's tip at `tip_us`."""
