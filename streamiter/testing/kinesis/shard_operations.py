@@ -102,7 +102,8 @@ class ShardOperations(Operations):
         ids = asked["ShardToMerge"], asked["AdjacentShardToMerge"]
         for shard_id in ids:
             self._known(stream, shard_id)
-        stream.merge(*(self._open(stream, shard_id) for shard_id in ids), now_us)
+        one, other = (self._open(stream, shard_id) for shard_id in ids)
+        stream.merge(one, other, now_us)
         self._service.resharded(stream, now_us)
 
     def _reshardable(self, asked: Asked, now_us: int) -> KinesisTruth:
