@@ -37,7 +37,8 @@ def sample() -> Path:
 
 
 def seen(sample: Path) -> dict[str, str]:
-    return environment_of([f"PYTHONPATH={sample.parent.parent}"], environment())
+    told = [f"PYTHONPATH={sample.parent.parent}", "PYTHONUNBUFFERED=1"]  # it ends no line of standard error
+    return environment_of(told, environment())
 
 
 def test_the_sample_passes_the_trial_but_for_what_is_rare(sample: Path):
