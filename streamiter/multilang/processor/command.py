@@ -9,7 +9,6 @@ import traceback
 from types import ModuleType
 from typing import Any
 
-import streamiter
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.finding import find
@@ -19,10 +18,8 @@ from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
 
 FAILED = 1
 # Where frames lie that say nothing of the processor: this package, and the event loop's.
-_OURS = tuple(
-    os.path.join(os.path.dirname(of), "")
-    for of in (streamiter.__file__, os.path.join(os.path.dirname(os.__file__), "asyncio", ""))
-)
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_OURS = tuple(os.path.join(folder, "") for folder in (_PACKAGE, os.path.join(os.path.dirname(os.__file__), "asyncio")))
 
 
 def serve(
