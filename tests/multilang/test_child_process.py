@@ -188,7 +188,7 @@ def test_what_it_forks_does_not_hold_the_pipe():
 
 
 @pytest.mark.realtime
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_all_is_left_to_the_daemon(here, number):
     """Ctrl-C reaches the children before the daemon does; systemd's SIGTERM as well. What is under way is kept."""
     with child("shop:waits", "--checkpoint", "never") as running:

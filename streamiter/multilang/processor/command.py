@@ -9,6 +9,7 @@ import traceback
 from types import ModuleType
 from typing import Any
 
+import streamiter
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.finding import find
@@ -17,7 +18,11 @@ from streamiter.multilang.processor.running import check_options, hold, hooks_fr
 from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
 
 FAILED = 1
-_HERE = os.path.dirname(__file__)
+# Where frames lie that say nothing of the processor: this package, and the event loop's.
+_OURS = tuple(
+    os.path.join(os.path.dirname(of), "")
+    for of in (streamiter.__file__, os.path.join(os.path.dirname(os.__file__), "asyncio", ""))
+)
 
 
 def serve(
@@ -87,7 +92,7 @@ def _app_of(module: ModuleType, found: object) -> tuple[Any, str | None]:
 def _fail(error: Exception) -> int:
     """Tells it with its traceback, which begins where the processor's own code does."""
     kept = error.__traceback__
-    while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_HERE):
+    while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_OURS):
         kept = kept.tb_next
     sys.stderr.write("".join(traceback.format_exception(error.with_traceback(kept or error.__traceback__))))
     sys.stderr.flush()
