@@ -357,7 +357,7 @@ class LeaseWork(Work):
             self._wake.clear()
             if (line := child.take()) is not None:
                 return line
-            if child.is_closed or child.is_broken:
+            if child.is_closed or child.is_broken or child.is_deaf:
                 await self._told_end(child)
             self._look_at_time(child)
             await self._news(LOOK_SECONDS)
@@ -370,7 +370,8 @@ class LeaseWork(Work):
                     while child.code is None:
                         await self._news(LOOK_SECONDS)
         if child.code is None:
-            raise ChildGone("another shard of its failed" if child.is_broken else "it closed its output, and goes on")
+            pipe = "input" if child.is_deaf else "output"
+            raise ChildGone("another shard of its failed" if child.is_broken else f"it closed its {pipe}, and goes on")
         how = f"it exited with {child.code}" if child.code >= 0 else f"it was ended by signal {-child.code}"
         raise ChildGone(how)
 

@@ -140,6 +140,15 @@ def test_a_child_that_exits_while_it_is_idle_is_noticed_at_once(rig: Rig):
     assert rig.given() == ["record 0"], "what was checkpointed does not come again"
 
 
+def test_a_child_that_closes_its_input_is_ended_when_there_is_more_for_it(rig: Rig):
+    with rig.running("deaf:processRecords"):
+        rig.wait_for(rig.put("S1", 1))
+        rig.wait_until_checkpointed(rig.stream.history[0].sequence_number)
+        rig.wait_for(rig.put("S1", 1))
+    assert [failed.why for failed in rig.failed()] == ["it closed its input, and goes on"]
+    assert rig.given() == ["record 0", "record 1"]
+
+
 def test_a_shard_that_ends_without_a_checkpoint_asks_a_fresh_child(tmp_path: Path):
     rig = Rig(tmp_path, "S1 => {S2, S3}")
     try:

@@ -190,6 +190,8 @@ def test_several_files_of_properties(rig: Rig, tmp_path: Path):
     [
         ([], "say what to read"),
         (["--source", "kinesis://clicks"], "no command is given"),
+        (["--properties", __file__, "--size", "5"], "a file says it as maxRecords"),
+        (["--properties", str(CHILD)], "executableName is missing"),
         (["--source", "kinesis://clicks", "--", "no-such-thing"], "there is no program 'no-such-thing'"),
         (["--source", "a", "--source", "dynamodb://a", "--", "true"], "two sources are called a"),
         (["--source", "kinesis://a", "--env", "NO_SUCH", "--", "true"], "there is no such variable"),
