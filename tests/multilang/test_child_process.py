@@ -166,12 +166,13 @@ def test_a_processor_that_fails_ends_the_child_and_its_batch_is_not_answered(wor
 
 
 @pytest.mark.realtime
-def test_the_daemon_sees_its_end_though_a_thread_of_its_own_goes_on():
-    with child("shop:lingers") as running:
+def test_the_daemon_sees_its_end_though_a_thread_of_its_own_goes_on_and_that_is_not_for_long():
+    with child("shop:lingers", "--grace", "0.1") as running:
         running.say(START)
         running.hear()
         running.say(batch(1))
         assert running.hear() is None
+        assert running.process.wait(SECONDS) == 1
 
 
 @pytest.mark.realtime

@@ -12,6 +12,7 @@ from typing import Any
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.finding import find
+from streamiter.multilang.processor.ending import end_within
 from streamiter.multilang.processor.forms import Hooks
 from streamiter.multilang.processor.running import check_options, hold, hooks_from, is_app
 from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
@@ -44,8 +45,11 @@ def serve(
     except Misnamed as error:
         raise error.why from None
     except Exception as error:
-        return _fail(error)
-    return 0
+        code = _fail(error)
+    else:
+        code = 0
+    end_within(grace, code, SystemClock())
+    return code
 
 
 def checkpoints_meant(text: str | None) -> Checkpoints:

@@ -77,6 +77,16 @@ class Watch:
             os._exit(code)
 
 
+def end_within(grace: float, code: int, clock: Clock) -> None:
+    """Ends the process with this code after so many seconds, if threads that the processor has started keep it alive."""
+
+    def end() -> None:
+        clock.sleep(grace)
+        os._exit(code)
+
+    threading.Thread(target=end, name="streamiter-end", daemon=True).start()
+
+
 def _leave_it_to_the_daemon(_: int, __: FrameType | None) -> None:
     """A function, and not SIG_IGN: what a processor starts is to have Ctrl-C as any program."""
 
