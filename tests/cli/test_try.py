@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streamiter.cli.catalogue import streamiter
+from tests.stream.helpers import soon
 
 pytestmark = pytest.mark.realtime
 
@@ -53,6 +57,34 @@ def test_what_is_behind_the_command_is_the_childs_and_json_is_for_programs():
     assert told["command"][-1] == "--json"
     rules = [finding["rule"] for finding in told["scenarios"][0]["findings"]]
     assert rules == ["chatter", "died"]
+
+
+def test_ctrl_c_ends_the_child_too_and_half_a_report_is_no_success(tmp_path):
+    noted = tmp_path / "pid"
+    code = f"import os, time; open({str(noted)!r}, 'w').write(str(os.getpid()) + '\\n'); time.sleep(600)"
+    command = [
+        sys.executable,
+        "-m",
+        "streamiter",
+        "multilang",
+        "--try",
+        "--timeout",
+        "600",
+        "--",
+        sys.executable,
+        "-c",
+        code,
+    ]
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    try:
+        soon(lambda: noted.exists() and noted.read_text().endswith("\n"), 60)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
 
 
 def test_what_cannot_be_meant_is_refused(tmp_path):

@@ -165,6 +165,8 @@ def command(
         logger.info("%s: reads %s", daemon.name, ", ".join(name for plan in plans for name in plan.sources))
         daemon.run()
     except (KeyboardInterrupt, Terminated):
+        if is_trial:
+            raise  # half a report says nothing
         return  # before it had begun
     except (InvalidOption, InvalidPosition) as error:
         raise click.UsageError(in_our_words(error)) from error
