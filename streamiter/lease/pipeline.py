@@ -137,6 +137,11 @@ class Pipeline:
         return not (self.is_fetching or self.is_ended or self.gap or self.quarantine) and self._ways.held < self._buffer
 
     @property
+    def out(self) -> int:
+        """How many records the processor has."""
+        return self._ways.out
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is out; the processor has ended, too, where it is to say so."""
         return self._ways.out == 0 and self._has_parted
