@@ -37,6 +37,7 @@ CASES = {
     "emulators": "benchmarks.cases.emulators",
     "leases": "benchmarks.cases.leases",
     "app": "benchmarks.cases.app",
+    "multilang": "benchmarks.cases.multilang",
     "logs": "benchmarks.cases.logs",
     "redis_log": "benchmarks.cases.redis_log",
     "instructions": "benchmarks.instructions",

@@ -21,7 +21,7 @@ _PASSING = {
     "MASTERDOWN": "its primary is down",
     "CLUSTERDOWN": "its cluster is down",
     "TRYAGAIN": "its cluster moves keys",
-    "MOVED": "its cluster keeps this key on another node",
+    "MOVED": "it is a node of a cluster, and another one has this key: write ...?cluster=yes in its URL",
     "ASK": "its cluster moves this key to another node",
     "NOREPLICAS": "it lacks replicas to write to (min-replicas-to-write)",
     "MISCONF": "it cannot save its data to disk",
@@ -51,10 +51,12 @@ class Script:
 
 
 class Server:
-    """One Redis or Valkey server. Connections open as they are needed; each call is tried once: its caller knows what to do.
+    """One Redis or Valkey server, or a cluster of them. Connections open as they are needed.
+
+    Each call is tried once: its caller knows what to do.
 
     `told` names it in messages, without any password; `refusal` is what an answer becomes that is no passing trouble.
-    `is_raw`: answers as the server writes them, for what redis-py makes of streams is slow.
+    `is_raw`: answers as the server writes them, for what redis-py makes of streams is slow; a cluster's client has no choice.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class Server:
         call_seconds: float = CALL_SECONDS,
         db: int | None = None,
         is_raw: bool = False,
+        is_cluster: bool = False,
     ) -> None:
+        self.is_cluster = is_cluster
         self._url = url
         self._told = told
         self._refusal = refusal
@@ -82,7 +86,7 @@ class Server:
         redis = load()
         try:
             yield self._open(redis)
-        except redis.RedisError as error:
+        except (redis.RedisError, redis.exceptions.RedisClusterException) as error:
             raise self.explained(error) from error
 
     def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
@@ -93,6 +97,22 @@ class Server:
                 return client.execute_command("EVALSHA", script.hash, len(keys), *keys, *arguments)
             except redis.exceptions.NoScriptError:
                 return client.execute_command("EVAL", script.text, len(keys), *keys, *arguments)
+
+    def run_all(self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[Any]]]) -> list[Any]:
+        """Runs a script several times, by one exchange; an error of any call is raised."""
+        redis = load()
+        answers: list[Any] = []
+        with self.calling() as client:
+            pipeline = client.pipeline(transaction=False)
+            for keys, arguments in calls:
+                pipeline.execute_command("EVALSHA", script.hash, len(keys), *keys, *arguments)
+            answers = pipeline.execute(raise_on_error=False)
+        for number, (answer, call) in enumerate(zip(answers, calls, strict=True)):
+            if isinstance(answer, redis.exceptions.NoScriptError):
+                answers[number] = self.run(script, *call)  # it was not run: the server forgot it, or was never told it
+            elif isinstance(answer, Exception):
+                raise self.explained(answer) from answer
+        return answers
 
     def identity(self) -> str:
         """Which server and database it is, as the server tells it: addresses may be written in many ways."""
@@ -115,7 +135,7 @@ class Server:
             return Throttled(f"{self._told}: {_PASSING[word]}")
         if word in _PASSING:
             return TransientError(f"{self._told}: {_PASSING[word]}")
-        if isinstance(error, known.ConnectionError | known.TimeoutError):
+        if isinstance(error, known.ConnectionError | known.TimeoutError | known.RedisClusterException):
             return TransientError(f"{self._told}: {type(error).__name__}: is the server reached?")
         return self._refusal(f"{self._told}: {error}")
 
@@ -130,21 +150,34 @@ class Server:
         if self._is_closed:
             raise self._refusal(f"{self._told} was closed; open another one")
         if self._client is None:
-            # One try: a second one would meet the first one's effects, and the caller knows better what to do then.
-            client = redis.Redis.from_url(
-                self._url,
-                socket_timeout=self._call_seconds,
-                socket_connect_timeout=self._call_seconds,
-                retry=redis.retry.Retry(redis.backoff.NoBackoff(), 0),
-                protocol=2,
-                decode_responses=False,
-                max_connections=CONNECTIONS,
-                **({} if self._db is None else {"db": self._db}),
-            )
-            if self._is_raw:
-                client.response_callbacks.clear()
+            client = self._cluster(redis) if self.is_cluster else self._single(redis)
             self._client = client
         return self._client
+
+    # One try: a second one would meet the first one's effects, and the caller knows better what to do then.
+
+    def _single(self, redis: Any) -> Any:
+        db = {} if self._db is None else {"db": self._db}
+        client = redis.Redis.from_url(self._url, **self._options(redis), **db)
+        if self._is_raw:
+            client.response_callbacks.clear()
+        return client
+
+    def _cluster(self, redis: Any) -> Any:
+        import redis.cluster
+
+        # It follows the cluster's word of where a key is (MOVED, ASK): then nothing was done yet.
+        return redis.cluster.RedisCluster.from_url(self._url, **self._options(redis))
+
+    def _options(self, redis: Any) -> dict[str, Any]:
+        return {
+            "socket_timeout": self._call_seconds,
+            "socket_connect_timeout": self._call_seconds,
+            "retry": redis.retry.Retry(redis.backoff.NoBackoff(), 0),
+            "protocol": 2,
+            "decode_responses": False,
+            "max_connections": CONNECTIONS,
+        }
 
 
 def load() -> Any:

@@ -11,12 +11,19 @@ from streamiter.log.record import LogRecord as LogRecord
 
 if TYPE_CHECKING:
     from streamiter.log.kafka import KafkaLog as KafkaLog
+    from streamiter.log.kinesis import KinesisLog as KinesisLog
     from streamiter.log.memory import MemoryLog as MemoryLog
     from streamiter.log.redis import RedisLog as RedisLog
     from streamiter.log.sqlite import SqliteLog as SqliteLog
 
 # A backend, and its library, loads when it is named.
-_HOMES = {"KafkaLog": "kafka", "MemoryLog": "memory", "RedisLog": "redis", "SqliteLog": "sqlite"}
+_HOMES = {
+    "KafkaLog": "kafka",
+    "KinesisLog": "kinesis",
+    "MemoryLog": "memory",
+    "RedisLog": "redis",
+    "SqliteLog": "sqlite",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -20,6 +20,11 @@ LOGS: dict[str, str] = {
 }
 
 
+KINESIS = (
+    "kinesis://STREAM"  # only where a log is meant: as a source it is KinesisStreams, with records of its own kind
+)
+
+
 def open_log(log: str | Log, **given: Any) -> Log:
     """The log that was meant; one that is a log already stays as it is. Nothing is called yet.
 
@@ -32,7 +37,9 @@ def open_log(log: str | Log, **given: Any) -> Log:
     url = kept(log, "log", InvalidStream)
     scheme = url.partition(":")[0].lower()
     if scheme not in _OPENERS:
-        raise InvalidStream(f"no log is called {scheme!r}; there are {', '.join(LOGS.values())}")
+        raise InvalidStream(f"no log is called {scheme!r}; there are {', '.join((*LOGS.values(), KINESIS))}")
+    if scheme == "kinesis":
+        return _kinesis(url, **given)
     if given:
         raise InvalidOption(f"{scheme}:// takes no {' and no '.join(given)}: all it needs stands in its URL")
     return _OPENERS[scheme](url)
@@ -66,4 +73,22 @@ def _kafka(url: str) -> Log:
     return open_kafka(url)
 
 
-_OPENERS: dict[str, Callable[[str], Log]] = {"sqlite": _sqlite, "redis": _redis, "rediss": _redis, "kafka": _kafka}
+def _kinesis(url: str, **given: Any) -> Log:
+    from streamiter.log.kinesis import KinesisLog
+
+    # An ARN holds colons and slashes that urlsplit would take for a port and a path: only the query is its business.
+    name, _, query = url.partition("://")[2].partition("?")
+    if "@" in name or not (name := unquote(name.strip("/"))):
+        raise InvalidStream(
+            f"a log in Kinesis is written {KINESIS}?region=eu-west-1; credentials come from AWS's own chain"
+        )
+    return KinesisLog(name, **{**options_of(query, "kinesis", ("endpoint_url", "region")), **given})
+
+
+_OPENERS: dict[str, Callable[[str], Log]] = {
+    "sqlite": _sqlite,
+    "redis": _redis,
+    "rediss": _redis,
+    "kafka": _kafka,
+    "kinesis": _kinesis,
+}

@@ -11,7 +11,7 @@ from streamiter.log.record import LogRecord
 from streamiter.log.redis_entry import Spot, fields_of, floor_ms, number_of, parse_id, records_of, spot_before
 from streamiter.log.redis_group import RedisGroup
 from streamiter.log.redis_options import RedisOptions
-from streamiter.log.redis_scripts import APPEND, COUNT, GROW, PUBLISH, TRIM
+from streamiter.log.redis_scripts import APPEND, COUNT, GROW, LOOK, PUBLISH, READ, TIME, TRIM
 from streamiter.redis_server import CALL_SECONDS, Script, Server, host_of, load
 from streamiter.source.base import ShardIterator
 from streamiter.source.sharing import SharedSource
@@ -65,8 +65,17 @@ class RedisLog(Log):
         self._told = f"RedisLog('{host_of(url)}/{self._options.stream}', app '{self._options.app}')"
         options = self._options
         self._server = Server(
-            options.server_url, self._told, InvalidStream, call_seconds=call_seconds, db=options.db, is_raw=True
+            options.server_url,
+            self._told,
+            InvalidStream,
+            call_seconds=call_seconds,
+            db=None if options.is_cluster else options.db,
+            is_raw=True,
+            is_cluster=options.is_cluster,
         )
+        if options.is_cluster and options.hash_tag == "none":
+            # The partitions lie on several nodes: these have a clock each, and no call waits for all of them.
+            self.lateness, self.watches = 1.0, False
         self._known = 0  # partitions; there come more, never fewer
 
     @property
@@ -119,14 +128,8 @@ class RedisLog(Log):
     def read(self, partition: int, after: int, limit: int) -> Slice:
         """One transaction tells the time, what the stream holds, and what follows the place."""
         spot, key = Spot.of(after), self.key_of(partition)
-        with self._server.calling() as client:
-            pipeline = client.pipeline(transaction=True)
-            pipeline.execute_command("TIME")
-            pipeline.execute_command("XINFO", "STREAM", key)
-            pipeline.execute_command("XRANGE", key, spot.id, "+", "COUNT", limit + 1)
-            now, info, entries = pipeline.execute(raise_on_error=False)
-            told = self._told_by(info)
-            _raise_first(now, entries)
+        now, info, entries = self._read(key, spot.id, limit + 1)
+        told = self._told_by(info)
         is_here = bool(entries) and parse_id(entries[0][0]) == spot.key
         if not is_here or told.added < spot.nth:
             self._check_held(partition, spot, told)
@@ -135,7 +138,9 @@ class RedisLog(Log):
         return Slice(records_of(str(partition), entries, spot.nth + 1), is_tip, floor_ms(now))
 
     def now_us(self) -> int | None:
-        """The server's clock, in milliseconds as ids have it."""
+        """The server's clock, in milliseconds as ids have it; in a cluster, that of the node of the log's own key."""
+        if self._server.is_cluster:
+            return floor_ms(self._server.run(TIME, [self._options.key], []))
         with self._server.calling() as client:
             return floor_ms(client.execute_command("TIME"))
 
@@ -193,6 +198,11 @@ class RedisLog(Log):
         """The log as one consumer of a group sees it."""
         return RedisGroup(self, group, consumer)
 
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is in a cluster."""
+        return self._server.is_cluster
+
     def identity(self) -> str:
         """Which server and database it is in."""
         return self._server.identity()
@@ -218,8 +228,24 @@ class RedisLog(Log):
 
     # -- inside
 
+    def _read(self, key: str, first_id: str, limit: int) -> tuple[Any, Any, Any]:
+        """The time, what the stream is like (or an error, as in `_told_by`), and its entries from an id on: of one moment."""
+        if self._server.is_cluster:
+            now, info, entries = self._server.run(READ, [key], [first_id, limit])
+            return now, info, entries
+        with self._server.calling() as client:
+            pipeline = client.pipeline(transaction=True)
+            pipeline.execute_command("TIME")
+            pipeline.execute_command("XINFO", "STREAM", key)
+            pipeline.execute_command("XRANGE", key, first_id, "+", "COUNT", limit)
+            now, info, entries = pipeline.execute(raise_on_error=False)
+            _raise_first(now, entries)
+        return now, info, entries
+
     def _look(self, partition: int) -> _Told:
         redis, key = load(), self.key_of(partition)
+        if self._server.is_cluster:
+            return self._told_by(self._server.run(LOOK, [key], []))
         with self._server.calling() as client:
             try:
                 info = client.execute_command("XINFO", "STREAM", key)
@@ -228,6 +254,8 @@ class RedisLog(Log):
             return self._told_by(info)
 
     def _told_by(self, info: Any) -> _Told:
+        if info is None:
+            return _Told()
         if isinstance(info, Exception):
             if str(info).startswith("no such key"):
                 return _Told()  # nothing was added yet, or it was deleted
@@ -273,6 +301,8 @@ class RedisLog(Log):
             )
 
     def _check_version(self) -> None:
+        if self._server.is_cluster:
+            return  # each look at a stream checks its node
         with self._server.calling() as client:
             info = client.execute_command("INFO", "server")
         lines = dict(line.partition(":")[::2] for line in info.decode().split("\r\n") if ":" in line)

@@ -7,7 +7,7 @@ pending, behind the lease's checkpoint. What is pending up to the checkpoint is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +63,14 @@ class RedisGroup(SharedSource[LogRecord]):
         """From now on the partition is read under this lease."""
         self._members[shard_id] = _Member(guard)
 
-    def check(self, guard: Guard) -> None:
+    def check(self, make_guard: Callable[[], Guard]) -> None:
         """A script sees one server alone."""
+        if self._log.is_cluster:
+            raise InvalidOption(
+                f"acks='group' looks at the lease in the same script that reads {self._log!r}, and a cluster keeps the two on "
+                "different servers: take a single server for both, or acks='lease'"
+            )
+        guard = make_guard()
         if guard.server != (ours := self._log.identity()):
             raise InvalidOption(
                 f"acks='group' looks at the lease in the same script that reads {self._log!r}, so leases and log have to be in "

@@ -11,8 +11,13 @@ from streamiter.urls import options_of
 
 WRITTEN = "redis://HOST:PORT/STREAM?app=APP"
 DEFAULT_APP = "streamiter"
-_OPTIONS = ("app", "db", "partition_size", "when_full", "trim")
-_CHOICES = {"when_full": ("refuse", "trim"), "trim": ("never", "read")}
+_OPTIONS = ("app", "db", "partition_size", "when_full", "trim", "cluster", "hash_tag")
+_CHOICES = {
+    "when_full": ("refuse", "trim"),
+    "trim": ("never", "read"),
+    "cluster": ("no", "yes"),
+    "hash_tag": ("none", "stream"),
+}
 
 
 class RedisOptions(NamedTuple):
@@ -25,10 +30,14 @@ class RedisOptions(NamedTuple):
     partition_size: int = 0  # 0: a partition grows as long as the server has memory
     when_full: str = "refuse"
     trim: str = "never"  # "read": what all groups of readers have read goes
+    is_cluster: bool = False
+    hash_tag: str = "none"  # "stream": all partitions lie on one node of a cluster
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """The options of redis://HOST:PORT/STREAM?app=APP&db=0&partition_size=N&when_full=refuse|trim&trim=never|read."""
+        """The options of redis://HOST:PORT/STREAM?app=APP&db=0&partition_size=N&when_full=refuse|trim&trim=never|read
+        &cluster=no|yes&hash_tag=none|stream.
+        """
         parts = urlsplit(url)
         stream = unquote(parts.path.strip("/"))
         if not stream or "/" in stream or not stream.isprintable():
@@ -40,6 +49,8 @@ class RedisOptions(NamedTuple):
         for name, choices in _CHOICES.items():
             if told.setdefault(name, choices[0]) not in choices:
                 raise InvalidStream(f"{name} is {' or '.join(choices)}, not {told[name]!r}")
+        if told["cluster"] == "yes" and _whole(told, "db"):
+            raise InvalidStream("a cluster has the database 0 alone: leave db out")
         return cls(
             parts._replace(path="", query="", fragment="").geturl(),
             told.get("app", DEFAULT_APP),
@@ -48,6 +59,8 @@ class RedisOptions(NamedTuple):
             _whole(told, "partition_size"),
             told["when_full"],
             told["trim"],
+            told["cluster"] == "yes",
+            told["hash_tag"],
         )
 
     @property
@@ -58,7 +71,7 @@ class RedisOptions(NamedTuple):
     @property
     def key(self) -> str:
         """The log's own key; behind it, a dot, and a partition's number stand its streams."""
-        return f"__strm:{self.scope}"
+        return f"__strm:{{{self.scope}}}" if self.hash_tag == "stream" else f"__strm:{self.scope}"
 
 
 def _whole(told: dict[str, str], name: str) -> int:

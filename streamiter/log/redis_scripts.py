@@ -43,6 +43,16 @@ end
 """
 )
 
+# -- what a cluster's client would make something else of, or send to any node. KEYS: the stream; for the time, any key.
+TIME = Script("return redis.call('TIME')")
+LOOK = Script("return redis.call('EXISTS', KEYS[1]) == 1 and redis.call('XINFO', 'STREAM', KEYS[1])")
+
+# ARGV: an id, and how many entries that follow it, and it.
+READ = Script("""
+local info = redis.call('EXISTS', KEYS[1]) == 1 and redis.call('XINFO', 'STREAM', KEYS[1])
+return {redis.call('TIME'), info, redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2])}
+""")
+
 # KEYS: the log's own key. ARGV: so many partitions.
 GROW = Script("""
 local known = tonumber(redis.call('HGET', KEYS[1], 'partitions') or '0')
@@ -127,7 +137,8 @@ end
 )
 
 # And where a new group begins: an id, and how many entries were ever added up to that; and from where on to look for what is
-# pending for the consumer. Gives the first such entry ("": none), the group's place, and how many entries stand before that (-1: Redis does not know).
+# pending for the consumer. Gives the first such entry ("": none), the group's place, and how many entries stand
+# before that (-1: unknown).
 OPEN_GROUP = Script(
     _HELD
     + _GROUP

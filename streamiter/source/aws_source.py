@@ -23,6 +23,11 @@ class AwsSource(Source[R_co], Generic[R_co]):
         """The boto3 session that clients are made from; None where a client was passed in."""
         return self._clients.session
 
+    @property
+    def client(self) -> Any:
+        """The boto3 client that reads; one that was made here makes each call once."""
+        return self._clients.reading
+
     def make_client(self, service: str) -> Any:
         """A boto3 client of another service ("dynamodb"), reached as this one is; it is closed with the source."""
         return self._clients.make(service, attempts=6)

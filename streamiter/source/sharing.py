@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 from streamiter.source.base import R_co, Source
@@ -21,7 +22,7 @@ class SharedSource(Source[R_co]):
     """Reads a shard for whoever has its lease, and looks at the lease's row with each read. `publish` acks what is done."""
 
     @abstractmethod
-    def check(self, guard: Guard) -> None:
+    def check(self, make_guard: Callable[[], Guard]) -> None:
         """InvalidOption where the rows of leases cannot be looked at."""
 
     @abstractmethod

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self
 
 from streamiter.errors import Conflict, InvalidOption, StreamiterError
@@ -134,6 +135,13 @@ class Store(ABC):
         raise InvalidOption(
             f"{self!r} cannot take part in your transaction: batch.acommit() wants an app whose store is SQLite or Postgres"
         )
+
+    def alone(self, table: Table) -> AbstractContextManager[None]:
+        """Keeps other operators from these rows inside the block, where the store can; Throttled where one is at work.
+
+        Workers take no notice. Nothing but convenience depends on it: each row is compared and set.
+        """
+        return nullcontext()
 
     def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
         """Where a source can see whether this worker still has the lease, in the same step in which it reads."""

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
+from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
-from streamiter.errors import Conflict, InvalidStore, StreamiterError
-from streamiter.redis_server import Server, host_of, plain
+from streamiter.errors import Conflict, InvalidStore, StreamiterError, Throttled
+from streamiter.redis_server import Script, Server, host_of, plain
 from streamiter.source.sharing import Guard
 from streamiter.store.base import CALL_SECONDS, LEASES, Announcement, Announcer, Row, Store, Table, Write, next_version
 
 _PAGE = 500
 _CTRL_ENTRIES = 100  # announcements that are kept: who looks late looks at the rows anyway
 _BLOCK_MS = 2000
+_LEFT_MS = 10_000  # for so long what a worker says as it leaves stands, where nobody says more
 _VERSION = "version"
+_ADMIN = "admin"  # in the place of a lease's key; a lease that is called so is written otherwise
+ADMIN_MS = 60_000
 
 # KEYS: the row, and the set that names the table's rows. ARGV: the version expected ("" for none), the row's key, then the
 # hash as it is to be. Gives what stands where that was not as expected.
-_WRITE = """
+_WRITE = Script("""
 local version = redis.call('HGET', KEYS[1], 'version') or ''
 if version ~= ARGV[1] then return {0, redis.call('HGETALL', KEYS[1])} end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 redis.call('SADD', KEYS[2], ARGV[2])
 return {1}
-"""
-_DELETE = """
+""")
+# KEYS: a lock. ARGV: who had it.
+_LET_GO = Script("if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end")
+_DELETE = Script("""
 local version = redis.call('HGET', KEYS[1], 'version') or ''
 if version ~= ARGV[1] then return {0, redis.call('HGETALL', KEYS[1])} end
 redis.call('DEL', KEYS[1])
 redis.call('SREM', KEYS[2], ARGV[2])
 return {1}
-"""
+""")
 
 
 class RedisStore(Store, Announcer):
@@ -47,8 +56,8 @@ class RedisStore(Store, Announcer):
 
     def __init__(self, url: str, *, call_seconds: float = CALL_SECONDS) -> None:
         self._told = f"RedisStore('{host_of(url)}{urlsplit(url).path}')"
-        self._server = Server(url, self._told, InvalidStore, call_seconds=call_seconds)
-        self._scripts: dict[str, Any] = {}
+        server_url, is_cluster = _without_cluster(url)
+        self._server = Server(server_url, self._told, InvalidStore, call_seconds=call_seconds, is_cluster=is_cluster)
         self._identity: str | None = None
 
     def scan(self, table: Table) -> list[Row]:
@@ -72,23 +81,19 @@ class RedisStore(Store, Announcer):
 
     def write(self, table: Table, row: Row, expected: int | None) -> Row:
         """Compares and sets in one script."""
-        with self._server.calling() as client:
-            answer = self._script(client, _WRITE)(*_write_call(table, Write(row, expected)), client=client)
+        answer = self._server.run(_WRITE, *_write_call(table, Write(row, expected)))
         return _written(Write(row, expected), answer)
 
     def write_all(self, table: Table, writes: Sequence[Write]) -> list[Row | StreamiterError]:
-        """All of them sent at once; each is a script of its own."""
-        with self._server.calling() as client:
-            pipeline = client.pipeline(transaction=False)
-            for write in writes:
-                self._script(client, _WRITE)(*_write_call(table, write), client=pipeline)
-            answers = pipeline.execute()
+        """All of them sent at once; each is a script of its own. A cluster's client sends scripts one by one."""
+        if self._server.is_cluster:
+            return super().write_all(table, writes)
+        answers = self._server.run_all(_WRITE, [_write_call(table, write) for write in writes])
         return [_caught(_written, write, answer) for write, answer in zip(writes, answers, strict=True)]
 
     def delete(self, table: Table, key: str, expected: int) -> None:
         """Compares and removes in one script."""
-        with self._server.calling() as client:
-            answer = self._script(client, _DELETE)([_place(table, key), _index(table)], [expected, key], client=client)
+        answer = self._server.run(_DELETE, [_place(table, key), _index(table)], [expected, key])
         if not answer[0]:
             raise Conflict(key, expected, _standing(key, answer))
 
@@ -107,7 +112,8 @@ class RedisStore(Store, Announcer):
             pipeline = client.pipeline(transaction=False)
             if told.stream:
                 members = {"partitions": dict(sorted(told.leases.items())), "told_by": told.worker}
-                pipeline.set(f"__memb:{scope}", json.dumps(members))
+                # Each worker tells it anew while it lives. Of the last ones that leave at once, none hears of the other.
+                pipeline.set(f"__memb:{scope}", json.dumps(members), px=lasts_ms if told.valid_seconds else _LEFT_MS)
             elif told.worker in told.leases.values():
                 pipeline.set(f"__lead:{plain(told.app)}", told.worker, px=lasts_ms)
             beat = f"__beat:{scope}.{told.worker}"
@@ -138,6 +144,23 @@ class RedisStore(Store, Announcer):
         ]
         return (entries[-1][0].decode() if entries else after), heard
 
+    @contextmanager
+    def alone(self, table: Table) -> Iterator[None]:
+        """`__lock:{app.stream}.admin`: who has it, while it is held. It expires, should its holder die."""
+        key, me = f"__lock:{_scope(table)}.{_ADMIN}", f"{gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
+        with self._server.calling() as client:
+            if not client.set(key, me, nx=True, px=ADMIN_MS):
+                other = (client.get(key) or b"another one").decode(errors="replace")
+                raise Throttled(
+                    f"{self._told}: an operator changes the {table} just now ({other}); try again when that is done. The lock "
+                    f"{key} expires within {ADMIN_MS // 1000} s"
+                )
+        try:
+            yield
+        finally:
+            with suppress(StreamiterError):
+                self._server.run(_LET_GO, [key], [me])
+
     def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
         """The lease's row, by its key in the server."""
         if self._identity is None:
@@ -148,13 +171,19 @@ class RedisStore(Store, Announcer):
         """Closes the connections."""
         self._server.close(for_good=True)
 
-    def _script(self, client: Any, text: str) -> Any:
-        if text not in self._scripts:
-            self._scripts[text] = client.register_script(text)
-        return self._scripts[text]
-
     def __repr__(self) -> str:
         return self._told
+
+
+def _without_cluster(url: str) -> tuple[str, bool]:
+    """The URL without `cluster=yes`, and whether it said so."""
+    parts = urlsplit(url)
+    told = parts.query.split("&")
+    others = [pair for pair in told if pair.partition("=")[0] != "cluster"]
+    choices = [pair.partition("=")[2] for pair in told if pair.partition("=")[0] == "cluster"]
+    if not set(choices) <= {"yes", "no"}:
+        raise InvalidStore(f"cluster is yes or no, not {choices[-1]!r}")
+    return parts._replace(query="&".join(others)).geturl(), "yes" in choices
 
 
 def _scope_of(told: Announcement) -> str:
@@ -172,7 +201,7 @@ def _named(plain: str) -> str:
 
 def _place(table: Table, key: str) -> str:
     kind = "__lock" if table.kind == LEASES else f"__{plain(table.kind)}"
-    return f"{kind}:{_scope(table)}.{key}"
+    return f"{kind}:{_scope(table)}.{'%61dmin' if key == _ADMIN else key}"
 
 
 def _index(table: Table) -> str:

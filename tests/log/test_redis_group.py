@@ -79,7 +79,7 @@ class Reader:
         self.group.publish("bill", {"0": int(self.checkpoints[count - 1])})
 
 
-def pending(client: redis.Redis) -> list[bytes]:
+def pending(client: redis.Redis) -> list[Any]:
     return [told["message_id"] for told in client.xpending_range(KEY, "bill", "-", "+", 1000)]
 
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -33,6 +34,57 @@ def valkey(folder: Path, *, port: int | None = None, keeps: bool = False) -> Ite
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def valkey_cluster(folder: Path) -> Iterator[list[int]]:
+    """Three Valkey servers that are a cluster, each with a third of the slots; gives their ports."""
+    import redis
+
+    program = os.environ.get("STREAMITER_REDIS_SERVER") or _valkey_program()
+    ports, buses = [free_port() for _ in range(3)], [free_port() for _ in range(3)]
+    processes = []
+    try:
+        for port, bus in zip(ports, buses, strict=True):
+            own = folder / str(port)
+            own.mkdir()
+            options = [
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                str(port),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                str(own),
+            ]
+            options += ["--cluster-enabled", "yes", "--cluster-port", str(bus), "--cluster-node-timeout", "5000"]
+            processes.append(subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT))
+        clients = [redis.Redis(port=port) for port in ports]
+        bounds = [0, 5461, 10923, 16384]
+        for number, (port, process) in enumerate(zip(ports, processes, strict=True)):
+            wait_for(port, process)
+            wait_until_loaded(port)
+            clients[number].execute_command("CLUSTER", "ADDSLOTSRANGE", bounds[number], bounds[number + 1] - 1)
+            clients[number].execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+        for port, bus in zip(ports[1:], buses[1:], strict=True):
+            clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", port, bus)
+        while not all(b"cluster_state:ok" in _cluster_info(client) for client in clients):
+            time.sleep(0.05)
+        for client in clients:
+            client.close()
+        yield ports
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _cluster_info(client: Any) -> bytes:
+    info = client.execute_command("CLUSTER INFO")
+    return info if isinstance(info, bytes) else "\n".join(f"{name}:{told}" for name, told in info.items()).encode()
 
 
 def wait_until_loaded(port: int) -> None:

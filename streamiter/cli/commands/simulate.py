@@ -37,7 +37,7 @@ _TURNED = {
     "shape": ("starting_shape",),
     "roll_after": ("roll_after",),
     "split_rate": ("split_rate",),
-    "limits": ("describe_rate", "records_rate"),
+    "limits": ("describe_rate", "records_rate", "bytes_rate", "put_rate", "put_bytes_rate"),
 }
 REGION = "us-east-1"  # for clients that have none of their own
 _SECONDS = click.FloatRange(min=0)
@@ -86,7 +86,11 @@ _LEAVES_SECONDS = 5  # after Ctrl-C, also where a call is stuck
     "--knob", "knobs", multiple=True, metavar="NAME=VALUE",
     help="Set any knob of the simulator, such as page_size=10 or roll_after=null; may be repeated.",
 )  # fmt: skip
-@click.option("--limits", is_flag=True, help="Throttle as AWS does: 10 DescribeStream, 5 GetRecords a second.")
+@click.option(
+    "--limits",
+    is_flag=True,
+    help="Throttle as AWS does: 10 DescribeStream, 5 GetRecords a second; 1 MiB a second into a shard of Kinesis.",
+)
 @click.option(
     "--misbehave", type=int, metavar="SEED", help="Fail at random, from this seed: throttles, faults, lagging listings."
 )
@@ -240,7 +244,8 @@ def knobs_of(shape: str, roll_after: float, split_rate: float | None, limits: bo
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if limits:
-        made.describe_rate, made.records_rate = 10, 5
+        made.describe_rate, made.records_rate, made.bytes_rate = 10, 5, 2 * 1024 * 1024
+        made.put_rate, made.put_bytes_rate = 1000, 1024 * 1024
     for text in knobs:
         _turn(made, text)
     return made

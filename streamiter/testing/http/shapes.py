@@ -73,6 +73,11 @@ class _Check:
             if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
                 yield from _length(shape, found, path)
             yield from _form(name, shape, found, path)
+        elif kind == "blob":
+            size = len(found) * 3 // 4 - found[-2:].count("=")
+            if size > shape.get("max", size):
+                told = f"'java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]'"
+                yield told, path, f"have length less than or equal to {shape['max']}"
         elif kind in ("integer", "long", "double"):
             yield from _range(shape, found, path)
 

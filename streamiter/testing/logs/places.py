@@ -35,7 +35,7 @@ def limits_are_kept(rig: LogRig) -> None:
     expect(not records and is_tip, "behind the last entry is the tip")
 
 
-@rule()
+@rule("trims")
 def ends_are_told(rig: LogRig) -> None:
     """The ends are the numbers of the first and the last entry that are held; an empty partition has none."""
     equal(rig.log.ends(0), Ends(None, None), "the ends of an empty partition")
@@ -47,7 +47,7 @@ def ends_are_told(rig: LogRig) -> None:
     equal(rig.log.ends(0), Ends(None, None), "the ends after all was trimmed")
 
 
-@rule()
+@rule("trims")
 def what_is_trimmed_is_told(rig: LogRig) -> None:
     """Where an entry behind a number is gone, reading there is PositionTrimmed; where none is, it goes on."""
     numbers = rig.log.append(0, entries("abcd"))
@@ -62,7 +62,7 @@ def what_is_trimmed_is_told(rig: LogRig) -> None:
     equal(texts(all_of(rig.log, 0)), ["c", "d"], "what is held after trimming less than before")
 
 
-@rule()
+@rule("trims")
 def a_partition_can_be_emptied(rig: LogRig) -> None:
     """After all is trimmed, readers that had it all go on, others are told; numbers go on, too."""
     numbers = rig.log.append(0, entries("ab"))
@@ -83,7 +83,7 @@ def what_never_was_is_told(rig: LogRig) -> None:
     trimmed(partial(rig.log.read, 1, number + 1_000_000, 10), "reading behind an entry of an empty partition")
 
 
-@rule()
+@rule("trims")
 def a_start_that_gave_nothing_is_a_place(rig: LogRig) -> None:
     """A stream that found nothing still has a place: records that are written after it and then trimmed are a gap (law 5)."""
     for start in ("trim_horizon", "latest"):
@@ -96,7 +96,7 @@ def a_start_that_gave_nothing_is_a_place(rig: LogRig) -> None:
             expect(_has_gap(stream), f"what was lost behind the start {start!r} was not told")
 
 
-@rule()
+@rule("trims")
 def errors_say_nothing_of_entries(rig: LogRig) -> None:
     """No error, and no repr, holds what an entry says."""
     numbers = rig.log.append(0, [Entry(SECRET.encode(), SECRET.encode(), ((SECRET, SECRET.encode()),))] * 2)

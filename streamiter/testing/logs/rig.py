@@ -21,6 +21,8 @@ class LogRig:
     is_atomic: bool | None = None  # True: the entries of one append come all together, or none of them
     is_exact: bool | None = True  # None: its clocks are not one, so its times are true to `lateness` alone
     grows: bool | None = True  # None: partitions cannot be added here
+    trims: bool | None = True  # None: the log lets go of entries by their age alone, and does not count them
+    shard_id: Callable[[int], str] = str  # a partition's shard, as the log lists it
     most_bytes: int = 1_000_000  # as large an entry it must take
     advance: Callable[[float], object] | None = None  # so many seconds pass, where its clock is turned by hand
     lose_answer: Callable[[], object] | None = None  # the next append is done, and its answer is lost
@@ -41,12 +43,12 @@ def source_rig(rig: LogRig) -> Rig:
 
     return Rig(
         log,
-        lambda notation: log.grow(len(notation.split("~"))),
+        lambda notation: log.grow(max(log.partitions(), len(notation.split("~")))),
         lambda shard, key: log.append(_partition(shard), [Entry(b"", key.encode())]),
         lambda record: (record.key or b"").decode(),
-        lambda shard: str(_partition(shard)),
+        lambda shard: rig.shard_id(_partition(shard)),
         advance=rig.advance,
-        trim=trim,
+        trim=trim if rig.trims else None,
         throttle=rig.throttle,
         fail=rig.fail,
         splits=None,
