@@ -169,7 +169,9 @@ def _received(connection: socket.socket) -> tuple[bytes, bool]:
 
 @contextmanager
 def _boto(port: int) -> Iterator[Call]:
-    session: Any = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
+    session: Any = boto3.session.Session(
+        aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1"
+    )
     config = Config(retries={"max_attempts": 0}, proxies={}, read_timeout=60)
     clients = {
         target: session.client(name, endpoint_url=f"http://{HOST}:{port}", config=config)
