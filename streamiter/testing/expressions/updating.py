@@ -1,4 +1,4 @@
-"""Updating: what an item becomes. Every operand and every index means the item as it was before the update."""
+"""Updating: what an item becomes; every operand and index means the item as it was before the update."""
 
 from __future__ import annotations
 
