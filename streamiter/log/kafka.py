@@ -158,7 +158,7 @@ class KafkaLog(Log):
                 _, last = self._watermarks(partition)
                 messages, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
             is_tip = not messages and lanes.written(partition) <= end
-        return Slice([_record(message) for message in messages], is_tip, seen_us)
+        return Slice(_records(str(partition), messages), is_tip, seen_us)
 
     def seek(self, partition: int, time_us: int) -> int:
         """By the broker's index of times."""
@@ -317,6 +317,7 @@ _READING = {
     "isolation.level": "read_committed",
     "allow.auto.create.topics": False,
     "queued.max.messages.kbytes": 16_384,
+    "fetch.queue.backoff.ms": 5,  # once that much waits, for so long nothing more is fetched; by default for a second
     "fetch.wait.max.ms": 100,  # for so long a partition that is wanted anew may have to wait
 }
 # A broker answers a connection's requests in turn, and lets a fetch wait for news: who asks for other things does it aside.
@@ -347,24 +348,19 @@ class _Deliveries:
         return report
 
 
-def _record(message: Any) -> LogRecord:
-    kind, milliseconds = message.timestamp()
-    headers = message.headers()
-    # By place: names would cost as much as all else of it.
-    return LogRecord(
-        *(
-            str(message.partition()),
-            str(message.offset() + 1),
-            milliseconds * 1000 if kind else None,
-            None,
-            0,
-            None,
-            0,
-            False,
-        ),
-        *(message.value(), None, False, message.key()),
-        tuple((name, value or b"") for name, value in headers) if headers else (),
-    )
+def _records(shard_id: str, messages: Sequence[Any]) -> list[LogRecord]:
+    found = []
+    for message in messages:
+        kind, milliseconds = message.timestamp()
+        headers = message.headers()
+        found.append(  # by place: names would cost as much as all else of it
+            LogRecord(
+                *(shard_id, str(message.offset() + 1), milliseconds * 1000 if kind else None, None, 0, None, 0, False),
+                *(message.value(), None, False, message.key()),
+                tuple((name, value or b"") for name, value in headers) if headers else (),
+            )
+        )
+    return found
 
 
 def open_kafka(url: str) -> KafkaLog:

@@ -14,7 +14,15 @@ def test_it_prints_all_before_it_rests(tmp_path: Path):
     log.grow(4)
     for number in range(8):
         log.append(number % 4, [Entry(b'{"n": %d}' % number)])
-    command = [sys.executable, "-m", "streamiter", "tail", f"sqlite:///{log._path}?topic=orders", "--from", "trim_horizon"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamiter",
+        "tail",
+        f"sqlite:///{log._path}?topic=orders",
+        "--from",
+        "trim_horizon",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         printed = [process.stdout.readline() for _ in range(8)]
