@@ -139,7 +139,7 @@ class Lanes:
         self._put(messages)
 
     def _waited_for(self, seconds: float) -> Sequence[Message]:
-        """The first message that comes, and all that came with it. `consume` waits until there are as many as were asked for."""
+        """The first message that comes, and all that came with it. (`consume` would wait until there are so many.)"""
         first = self._consumer.poll(seconds) if seconds else None
         return () if first is None else [first, *self._consumer.consume(MESSAGES, 0)]
 
