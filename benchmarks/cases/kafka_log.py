@@ -63,7 +63,7 @@ def run(scale: Scale) -> Result:
             row("Stream.batches, in one order", "streamed", "loop", LOOP, None),
         ],
         {"records": count, "payload_bytes": len(PAYLOAD), "partitions": PARTITIONS, "rates": measured},
-        {"confluent-kafka": {"confluent-kafka": confluent_kafka.__version__}},
+        {"confluent-kafka": {"confluent-kafka": str(confluent_kafka.__version__)}},
     )
 
 

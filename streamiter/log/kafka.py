@@ -35,7 +35,8 @@ class KafkaLog(Log):
 
     What a transaction wrote comes once it is committed, and what was aborted never does; while a transaction is open, its
     partition is not at its tip, so that what it holds comes in its turn. An entry's number is the offset behind it, which is
-    what Kafka's groups commit. `config` goes to the client as it is.
+    what Kafka's groups commit. `config` goes to the client as it is. With `commits`, an app's places are also committed, for
+    the group that is called as its processor, so that Kafka's own tools show the lag; nothing reads them back.
     """
 
     lateness = 1.0  # brokers' clocks differ, and senders' do
@@ -50,8 +51,10 @@ class KafkaLog(Log):
         topic: str,
         *,
         config: Mapping[str, Any] | None = None,
+        commits: bool = False,
         clock: Clock | None = None,
     ) -> None:
+        self.publishes = commits
         self._servers = servers
         self._topic = topic
         self._config = {"bootstrap.servers": servers, "client.id": "streamiter", "log_level": 0, **(config or {})}
@@ -364,17 +367,23 @@ def _records(shard_id: str, messages: Sequence[Any]) -> list[LogRecord]:
 
 
 def open_kafka(url: str) -> KafkaLog:
-    """A log from its URL: `kafka://HOST:9092,HOST:9092/TOPIC?security.protocol=SSL`, a dotted option being the client's own."""
+    """A log from its URL: `kafka://HOST:9092,HOST:9092/TOPIC?offsets=commit&security.protocol=SSL`.
+
+    An option with a dot is the client's own.
+    """
     parts = urlsplit(url)
     user, _, servers = parts.netloc.rpartition("@")
     topic = unquote(parts.path.strip("/"))
     if not servers or not topic or "/" in topic:
         raise InvalidStream(f"a Kafka log is written {FORM}, not with {'no server' if not servers else 'no topic'}")
     options = options_of(parts.query, "kafka", None)
+    offsets = options.pop("offsets", "keep")
+    if offsets not in ("keep", "commit"):
+        raise InvalidStream(f"offsets is keep or commit, not {offsets!r}")
     for name in options:
         if "." not in name:
             raise InvalidStream(
-                f"kafka:// has no option {name!r}; its options are the client's own, as security.protocol"
+                f"kafka:// has no option {name!r}; it has offsets, and the client's own, as security.protocol"
             )
         if "password" in name or "secret" in name:
             raise InvalidStream(
@@ -390,4 +399,4 @@ def open_kafka(url: str) -> KafkaLog:
             "sasl.username": unquote(name),
             "sasl.password": unquote(password),
         }
-    return KafkaLog(servers, topic, config=options)
+    return KafkaLog(servers, topic, config=options, commits=offsets == "commit")
