@@ -16,6 +16,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     NewImage: Any = None
     OldImage: Any = None
     SizeBytes: int | None = None
+    StreamViewType: str | None = None
 
 
 class Envelope(msgspec.Struct, frozen=True, gc=False):
@@ -26,6 +27,8 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
     eventName: str | None = None
     eventVersion: str | None = None
     userIdentity: dict[str, Any] | None = None
+    eventSource: str | None = None
+    awsRegion: str | None = None
 
     def at(self, index: int) -> Envelope:
         """Itself, where a row that is still to be decoded gives what it holds."""

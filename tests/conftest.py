@@ -27,13 +27,30 @@ settings.load_profile(os.environ.get("STREAMITER_HYPOTHESIS", "default"))
 # Spark's JVMs live for seconds here, and would spend most of them on becoming fast.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-# Where services are started for many tests: these share a worker, so that none is started twice.
-TOGETHER = (
-    "tests/spark/",
+# These share Spark's session, which takes long to start.
+SESSION = "a session of Spark"
+IN_SESSION = tuple(
+    f"tests/spark/test_{name}.py"
+    for name in ("batch", "crashes", "leftovers", "logs", "oracle", "sinks", "slots", "streaming")
+)
+
+# A file runs on one worker, so that what is made once for it is made once; but for these, whose tests share nothing.
+APART = ("tests/test_docs.py",)
+
+# What takes long begins early, so that no worker is left with it at the end.
+LONG = (
+    *IN_SESSION,
     "tests/benchmarks/test_cases.py",
-    "tests/demo/test_run.py",
-    "tests/integration/test_kinesis.py",
-    "tests/integration/test_ministack.py",
+    "tests/test_docs.py",
+    "tests/demo/",
+    "tests/cli/",
+    "tests/fleet/",
+    "tests/store/",
+    "tests/app/",
+    "tests/integration/",
+    "tests/test_example",
+    "tests/properties/",
+    "tests/test_dev.py",
 )
 
 # Seconds that a property may take: hypothesis gives itself 300 to make a failing example small, once it has found one.
@@ -63,20 +80,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def unit_of(nodeid: str) -> str:
-    """What a test shares its worker with: the rest of its place, or nothing."""
-    return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+    """What a test shares its worker with: most often the tests of its file."""
+    file = nodeid.partition("::")[0]
+    return SESSION if file in IN_SESSION else nodeid if file in APART else file
+
+
+def turn_of(nodeid: str) -> int:
+    """Tests that take long come first."""
+    return next((turn for turn, place in enumerate(LONG) if nodeid.startswith(place)), len(LONG))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """What is to run together comes first, the largest of it before all. xdist's own groups are lost on this pytest."""
+    """Deals units out to the workers, in the order of their first tests. xdist's own groups are lost on this pytest."""
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
-        def _split_scope(self, nodeid: str) -> str:
-            return unit_of(nodeid)
+    is_realtime = config.getoption("--realtime") == "only"  # few tests, most of them in one file, and they wait
 
-    return Together(config, log)
+    class Units(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if is_realtime else unit_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return Units(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -86,7 +112,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = {"last": untimed + timed, "only": timed, "never": untimed}[config.getoption("--realtime")]
     # Deselected, not skipped: a skip reads like something to repair.
     config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
-    items[:] = chosen
+    items[:] = sorted(chosen, key=lambda item: turn_of(item.nodeid)) if hasattr(config, "workerinput") else chosen
     for item in items:
         if is_hypothesis_test(getattr(item, "obj", None)) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(PROPERTY_TIMEOUT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import TOGETHER, unit_of
+from tests.conftest import APART, IN_SESSION, LONG, turn_of, unit_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -112,9 +113,24 @@ def test_a_choice_without_tests_of_a_kind_is_no_failure_and_one_without_any_is(r
     assert run(beside=(0, "== 3 skipped in 1s =="), alone=none).code == 1
 
 
-def test_tests_that_share_a_service_share_a_worker(request):
-    for place in TOGETHER:
-        assert (ROOT / place).exists()
-        items = [item.nodeid for item in request.session.items if item.nodeid.startswith(place)]
-        assert {unit_of(nodeid) for nodeid in [f"{place}::a", f"{place}::b", *items]} == {place}
-    assert unit_of("tests/test_token.py::test_a") == "tests/test_token.py::test_a"
+def test_tests_of_a_file_share_a_worker_and_those_with_spark_s_session_too():
+    assert unit_of("tests/test_token.py::test_a") == unit_of("tests/test_token.py::test_b[1]")
+    assert unit_of("tests/test_token.py::test_a") != unit_of("tests/test_shard.py::test_a")
+    assert len({unit_of(f"{file}::test_a") for file in IN_SESSION}) == 1
+    assert unit_of(f"{APART[0]}::test_a") != unit_of(f"{APART[0]}::test_b")
+
+
+def test_the_files_with_spark_s_session_are_those_that_ask_for_it():
+    asks = re.compile(r"^def test_.*\b(spark|reader|queries)\b", re.MULTILINE)
+    files = sorted((ROOT / "tests/spark").glob("test_*.py"))
+    assert sorted(IN_SESSION) == [str(file.relative_to(ROOT)) for file in files if asks.search(file.read_text("utf-8"))]
+
+
+def test_what_takes_long_comes_first():
+    assert all(any(ROOT.glob(f"{place}*")) for place in LONG), "a place that is no more"
+    assert (
+        turn_of(f"{IN_SESSION[0]}::test_a")
+        == 0
+        < turn_of("tests/test_docs.py::test_a")
+        < turn_of("tests/test_token.py::test_a")
+    )

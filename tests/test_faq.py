@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ PAGE = (ROOT / "docs/faq.md").read_text("utf-8")
 MESSAGES = re.findall(r"^### `([^`]*)`$", PAGE, re.MULTILINE)
 
 
+@cache
 def texts() -> list[str]:
     """Every text of the code; … stands for what is put in."""
     found = []
@@ -27,14 +29,11 @@ def texts() -> list[str]:
     return found
 
 
-TEXTS = texts()
-
-
 def quoted(message: str) -> bool:
     """Whether one text has all its parts, in this order."""
     parts = [re.escape(part.strip()) for part in message.split("…") if part.strip()]
     pattern = re.compile(".*".join(parts), re.DOTALL)
-    return any(pattern.search(text) for text in TEXTS)
+    return any(pattern.search(text) for text in texts())
 
 
 @pytest.mark.parametrize("message", MESSAGES)

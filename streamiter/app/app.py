@@ -6,13 +6,9 @@ import asyncio
 import logging
 import os
 import secrets
-import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from streamiter.app.clock import WorkerClock
@@ -21,6 +17,7 @@ from streamiter.app.events import AppEvent
 from streamiter.app.observer import Observer
 from streamiter.app.policies import Halt, Policy
 from streamiter.app.processor import Processor
+from streamiter.app.signals import stopping_by_signals
 from streamiter.app.stats import AppStats
 from streamiter.app.timers import Schedule, Timer, cron, declare_timer, every
 from streamiter.app.worker import AppWorker
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from streamiter.app.virtual.world import Turnable
 
 logger = logging.getLogger("streamiter.app")
-
-_STOPS = "%s stops: what runs may finish; a second signal ends it at once"
 
 HALT = Halt()
 
@@ -248,7 +243,7 @@ class App:
             loop.call_soon_threadsafe(worker.stop)
 
     async def _run(self, only: Sequence[str] | None) -> None:
-        with _signals(self):
+        with stopping_by_signals(self):
             await self.serve(only=only)
 
     def test(
@@ -308,41 +303,3 @@ class App:
                 self.on_event(event)
             except Exception:
                 logger.exception("on_event of %s raised an error", self.name)
-
-
-@contextmanager
-def _signals(app: App) -> Iterator[None]:
-    """SIGTERM, Ctrl-C and SIGHUP stop the app; a second one of the first two ends the process at once.
-
-    A terminal that closes sends SIGHUP, more than once perhaps, and systemd sends it right behind SIGTERM: it never ends the
-    process at once, also after the app has stopped. Where it is ignored, as by nohup, it stays so.
-    """
-    if os.name == "nt" or threading.current_thread() is not threading.main_thread():
-        yield  # there Ctrl-C cancels, and nothing else can be caught
-        return
-    loop = asyncio.get_running_loop()
-    seen: list[int] = []
-
-    def stop(number: int, _: FrameType | None) -> None:
-        if number != signal.SIGHUP and any(earlier != signal.SIGHUP for earlier in seen):
-            os._exit(128 + number)
-        seen.append(number)
-        app.stop()
-        loop.call_soon_threadsafe(logger.info, _STOPS, app.name)
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        for number in numbers:
-            loop.add_signal_handler(number, lambda: None)  # wakes the loop, whichever thread got the signal
-            signal.signal(number, stop)  # and this is called also where the loop hangs in a function of the user's
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-            handler = before[number] or signal.SIG_DFL
-            # A SIGHUP that comes yet is the same request, and it was met.
-            is_met = number == signal.SIGHUP and seen and handler == signal.SIG_DFL
-            signal.signal(number, signal.SIG_IGN if is_met else handler)

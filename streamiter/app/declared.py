@@ -57,6 +57,10 @@ def declare(
         raise InvalidOption(f"{name}: order='key' hands over single records: its parameter is record or value")
     if order != "key" and (concurrency != 1 or key is not None):
         raise InvalidOption(f"{name}: concurrency= and key= go with order='key': other orders do one thing at a time")
+    if handler.form is Form.KEEPER and (order != "shard" or acks != "lease"):
+        raise InvalidOption(
+            f"{name}: order={order!r} and acks={acks!r} do not go with a processor that keeps its own checkpoints"
+        )
     if acks == "group" and order == "total":
         raise InvalidOption(
             f"{name}: acks='group' goes with order='shard' and 'key': consumers of a group share partitions out"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from streamiter.app.batch import LeaseBatch
 from streamiter.app.commit import UNTOLD, Behind, Commit
 from streamiter.app.events import AppEvent, Poisoned, Retried
+from streamiter.app.hand import Hand
 from streamiter.app.policies import Again, Failure, Isolate, Pass, StopApp, Verdict
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.errors import InvalidOption, LeaseLost, ProcessorFailed
@@ -58,6 +59,9 @@ class Host(Protocol):
     async def acommit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
         """The same on a connection whose calls are awaited."""
 
+    def read_again(self, lease: HeldLease, again_us: int) -> None:
+        """What lies behind the checkpoint is read again, from that moment on."""
+
     async def checkpoint_of(self, lease: HeldLease, commit: Commit) -> str | None:
         """The checkpoint that stands in the store, after this commit; None where the lease is ours no more."""
 
@@ -67,6 +71,7 @@ class Desk:
 
     def __init__(self, host: Host, lease: HeldLease) -> None:
         self.lease = lease
+        self.hand = Hand(host, lease)
         self.is_open = True  # False once the lease is ours no more
         self._host = host
         self._tries: dict[int, int] = {}
@@ -117,6 +122,10 @@ class Desk:
     def now_us(self) -> int:
         """The worker's own clock."""
         return self._host.now_us()
+
+    def tell(self, event: AppEvent) -> None:
+        """Tells `on_event`."""
+        self._host.tell(event)
 
     def batch(self, entries: Sequence[Entry]) -> LeaseBatch[Any]:
         """The batch of these."""

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, get_origin, get_type_hints
 
 from streamiter.app.feed import Events
+from streamiter.app.hand import Keeper
 from streamiter.app.held import HeldLease
 from streamiter.errors import InvalidOption
 from streamiter.record import Record
@@ -31,6 +32,7 @@ class Form(Enum):
     BATCH = "batch"
     EVENTS = "events"
     CLASS = "class"
+    KEEPER = "keeper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ def read_form(function: Any, *, model: Any = None) -> Handler:
     """The form of a user's function or class; InvalidOption shows the forms that there are."""
     if inspect.isclass(function):
         return _read_class(function)
+    if isinstance(function, Keeper):
+        return Handler(Form.KEEPER, function, False, True)
     name = getattr(function, "__name__", repr(function))
     if not callable(function):
         raise InvalidOption(f"{name} is no function: {FORMS}")

@@ -23,7 +23,7 @@ from streamiter.reading.gaps import REMOVED, TOO_OLD, TRIMMED
 from streamiter.reading.patience import Patience
 from streamiter.record import Record
 from streamiter.shard import Shard
-from streamiter.source.base import Page, ShardIterator, Source
+from streamiter.source.base import Page, ShardIterator, ShardPage, Source
 from streamiter.source.cursor import Cursor, open_cursor
 
 
@@ -38,9 +38,10 @@ class Read:
     is_end: bool = False
     children: tuple[Shard, ...] = ()
     gap: str | None = None
-    start: str | None = None  # the checkpoint that the start stands for, where the source tells
+    start: str | None = None  # the checkpoint before these records, where their source says it anew
     error: Exception | None = None  # a fault that may pass: the turn is to be made again
     rests_at: ShardIterator | None = None  # where the shard rests, so that what is new can be watched for
+    caught_up: bool | None = None  # whether the service has no more behind these records, where it says
 
     def entries(self, group_of: Callable[[Record], Any] | None) -> Iterable[tuple[Checkpoint, Any, Record]]:
         """The records as the engine takes them: each with its checkpoint, and its group where records have any."""
@@ -122,7 +123,7 @@ class ShardPages:
 
     def _read(self, page: Page) -> Read:
         if not self._is_checked and page.service_us is not None:
-            if self._position.is_expired(page.service_us, self._source.retention_us):
+            if self._is_expired(page.service_us):
                 self._cursor = None
                 return Read(gap=TOO_OLD)
             self._is_checked = True
@@ -134,6 +135,13 @@ class ShardPages:
         found = self._found(page, is_end=False, rest_us=self._rest_us(page))
         found.rests_at = page.next if found.rest_us else None
         return found
+
+    def _is_expired(self, service_us: int) -> bool:
+        """Whether records may be gone that follow the start. Where there were none until lately, none are."""
+        since_us = self._tip_us
+        if since_us is not None and service_us - since_us <= self._source.retention_us:
+            return False
+        return self._position.is_expired(service_us, self._source.retention_us)
 
     def _doubts_end(self, page: Page) -> bool:
         """An end may be false: it counts once it is told twice at the same place."""
@@ -162,7 +170,8 @@ class ShardPages:
         tip_us = page.service_us if is_tip else None
         if tip_us is not None:
             self._tip_us = tip_us
-        found = Read(rest_us=rest_us, tip_us=tip_us, is_end=is_end, children=page.children if is_end else ())
+        children = page.children if is_end else ()
+        found = Read(rest_us=rest_us, tip_us=tip_us, is_end=is_end, children=children, caught_up=page.caught_up)
         if page.records:
             self._may_be_gone, self._tip_us = False, None
             found.records, found.checkpoints = self._placed(page.records)
@@ -195,6 +204,16 @@ class ShardPages:
             self._start, self._place, self._is_checked = AtTime(self._tip_us), None, False
             return Read()
         return Read(gap=TRIMMED)
+
+
+def all_shards(list_page: Callable[[str | None], ShardPage]) -> tuple[list[Shard], int | None]:
+    """A complete listing, page by page, and the service's time."""
+    page = list_page(None)
+    shards = list(page.shards)
+    while page.next is not None:
+        page = list_page(page.next)
+        shards += page.shards
+    return shards, page.service_us
 
 
 def position_of(lease: Lease) -> Position:

@@ -1,7 +1,6 @@
 """The runtime: one processor in one worker: it does what the engine wishes, and tells the engine what came of it.
 
-All of it runs on the event loop. What blocks is called on threads: the store's calls on their own, so that no renewal ever
-waits behind a page or a user's function.
+All of it runs on the event loop. Threads make the calls that block: the store's on their own, so that no renewal waits.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -21,7 +21,7 @@ from streamiter.app.events import AppEvent, Completed, GapStands, HandedOver, Le
 from streamiter.app.held import HeldLease
 from streamiter.app.kit import Held, Job, Kit
 from streamiter.app.observer import Span
-from streamiter.app.pages import Read
+from streamiter.app.pages import Read, all_shards
 from streamiter.app.publishing import Publishing
 from streamiter.app.pulse import Pulse
 from streamiter.app.stats import ProcessorStats
@@ -47,7 +47,6 @@ from streamiter.lease.wishes import (
     WriteLease,
     WriteWorker,
 )
-from streamiter.shard import Shard
 from streamiter.store import Move, Table, Write
 
 logger = logging.getLogger("streamiter.app")
@@ -134,6 +133,14 @@ class Runtime:
         if not self.left.is_set():
             event(self.now_us())
             self._pump()
+
+    def read_again(self, lease: HeldLease, again_us: int) -> None:
+        """A processor that keeps its own checkpoint failed: what lies behind that is read again, from that moment on."""
+        at = lease.key, lease.fence
+        self.happen(lambda now: self.engine.by_hand.failed(*at, again_us, now))
+        standing = self.engine.by_hand.standing(*at)
+        if standing is not None:  # what the reader is about to give is not taken any more
+            self.held[at] = replace(self.held[at], lease=standing, reader=self._make_reader(standing))
 
     def commit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
         """Moves the checkpoint inside the caller's transaction; LeaseLost where the lease is another worker's."""
@@ -255,14 +262,15 @@ class Runtime:
 
     async def _write_leases(self, wishes: list[WriteLease]) -> None:
         """All of a round at once: some stores need one call for them."""
-        store = self._kit.store
         writes = [Write(wish.lease.row, wish.expected) for wish in wishes]
         try:
-            answers = await self._kit.threads.store.call(lambda: store.write_all(self._leases, writes))
+            answers = await self._kit.threads.store.call(lambda: self._kit.store.write_all(self._leases, writes))
         except TransientError as error:
             answers = [error] * len(wishes)
         for wish, answer in zip(wishes, answers, strict=True):
             self._answer(wish, answer, Lease.of)
+            if (held := self.held.get((wish.lease.key, wish.lease.fence))) is not None:
+                held.work.desk.hand.wrote()
 
     async def _write_worker(self, wish: WriteWorker) -> None:
         store = self._kit.store
@@ -303,7 +311,7 @@ class Runtime:
 
     async def _list(self) -> None:
         try:
-            shards, service_us = await self._kit.threads.source.call(self._all_shards)
+            shards, service_us = await self._kit.threads.source.call(partial(all_shards, self._list_page))
         except TransientError as error:
             logger.info("%s: the shards cannot be listed: %s", self.processor.name, error)
             self.happen(self.engine.listing_failed)
@@ -311,20 +319,10 @@ class Runtime:
         told_us = microseconds(self._kit.clock.now()) if service_us is None else service_us
         self.happen(lambda now: self.engine.shards_listed(shards, told_us, now))
 
-    def _all_shards(self) -> tuple[list[Shard], int | None]:
-        """A complete listing, page by page."""
-        page = self._list_page(None)
-        shards = list(page.shards)
-        while page.next is not None:
-            page = self._list_page(page.next)
-            shards += page.shards
-        return shards, page.service_us
-
     async def _fetch(self, wish: Fetch) -> None:
         rests: Resting | None = None
         try:
-            held = self.held.get((wish.key, wish.fence))
-            if held is None:
+            if (held := self.held.get((wish.key, wish.fence))) is None:
                 return
             if held.gap is not None:
                 held.gap = None
@@ -354,6 +352,7 @@ class Runtime:
             return
         if read.records:
             held.pulse.newest_us = read.records[-1].created_us
+        held.work.came(read)
         held.pulse.is_at_tip = read.tip_us is not None or (self.processor.order == "total" and not read.records)
         records = read.entries(self.processor.group_to_keep if self.processor.order == "key" else None)
         if read.is_end:
@@ -372,6 +371,7 @@ class Runtime:
         self.held[key, fence] = Held(lease, self._make_reader(lease), work, Pulse(lease, self.now_us()))
         logger.info("%s: lease %s taken, fence %d, from %s", self.processor.name, key, fence, lease.checkpoint[:60])
         self.tell(LeaseTaken(self.processor.name, key, fence, lease.checkpoint))
+        work.begin(lease)
 
     def _deliver(self, wish: Deliver) -> None:
         held = self.held[wish.key, wish.fence]

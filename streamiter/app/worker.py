@@ -268,5 +268,7 @@ def _order(processor: Processor) -> Order:
         return Order(by_key=True, concurrency=processor.concurrency, buffer=processor.in_flight)
     if processor.handler.form is Form.EVENTS:
         return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True)
+    if processor.handler.form is Form.KEEPER:
+        return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True, by_hand=True)
     within_us = microseconds(processor.within_seconds) if processor.hands_out_many and processor.size > 1 else 0
     return Order(batch=processor.size, buffer=processor.in_flight, within_us=within_us)

@@ -17,7 +17,9 @@ from streamiter.app.forms import Form
 from streamiter.app.threads import Calls
 
 if TYPE_CHECKING:
+    from streamiter.app.pages import Read
     from streamiter.app.processor import Processor
+    from streamiter.lease import Lease
     from streamiter.lease.wishes import Entry
 
 logger = logging.getLogger("streamiter.app")
@@ -41,6 +43,12 @@ class Work(ABC):
     def deliver(self, entries: Sequence[Entry]) -> None:
         """These are to be handed over now."""
 
+    def begin(self, lease: Lease) -> None:  # noqa: B027 - most begin with their first records
+        """The lease is ours, and stands here; nothing was delivered yet."""
+
+    def came(self, read: Read) -> None:  # noqa: B027 - most care for records alone
+        """A page came, perhaps an empty one; its records are delivered afterwards."""
+
     def end(self) -> None:  # noqa: B027 - most need not know
         """The shard was read to its end: what was delivered by now is all there is."""
 
@@ -50,6 +58,7 @@ class Work(ABC):
     def close(self, why: str) -> None:
         """The lease is ours no more ("lost", "released", "completed"). What still runs of a lost one is cancelled."""
         self.desk.is_open = False
+        self.desk.hand.close()
         if why == "lost":
             for task in self.tasks:
                 task.cancel()
@@ -381,12 +390,9 @@ class Streams(Work):
 def work_for(desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> Work:
     """The work that fits the processor's form."""
     form = processor.handler.form
-    if form is Form.EVENTS:
-        kind: type[Work] = Streams
-    elif form is Form.CLASS:
-        kind = Instances
-    elif form is Form.BATCH:
-        kind = Batches
-    else:
-        kind = SideBySide if processor.order == "key" else OneByOne
+    if form is Form.KEEPER:
+        made: Work = processor.handler.function.work(desk, processor, threads, spawn)
+        return made
+    kinds: dict[Form, type[Work]] = {Form.EVENTS: Streams, Form.CLASS: Instances, Form.BATCH: Batches}
+    kind = kinds.get(form, SideBySide if processor.order == "key" else OneByOne)
     return kind(desk, processor, threads, spawn)

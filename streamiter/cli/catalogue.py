@@ -27,6 +27,7 @@ COMMANDS = {
     "send": "Send one value to a topic.",
     "sendmany": "Send a file to a topic, line by line; it goes on where it was.",
     "worker": "Run an app's processors, in one process or in several.",
+    "multilang": "Have children in any language process a stream, by the KCL's protocol.",
     "child": "Run a Python processor as the child of a MultiLang daemon.",
     "leases": "Show and change the leases of a fleet: who reads what, and where it stands.",
     "doctor": "Check what reading needs: credentials, permissions, stream and clock.",

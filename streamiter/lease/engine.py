@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamiter.lease import balance
+from streamiter.lease.byhand import ByHand
 from streamiter.lease.hold import Hold, Stage, Work
 from streamiter.lease.holdings import Holdings, Records
 from streamiter.lease.lease import START, TOTAL, Lease, Worker
@@ -43,10 +44,10 @@ class Engine:
         self._shards = shards
         self._start = start  # of the one lease of order="total"; other leases start as `shards` says
         self._holdings = Holdings(self._ledger, order or Order(), self._shard_ended)
+        self.by_hand = ByHand(self._holdings, self._ledger)
         self._creating: set[str] = set()
         self._look_begun_us: int | None = None
-        self._is_listing = False
-        self._has_left = False
+        self._is_listing = self._has_left = False
         self._members.beat(now_us)
         self._ledger.timers.set(Timer.RENEW, now_us + self._ledger.pace.renew_us)
         self._look(now_us)
@@ -172,7 +173,7 @@ class Engine:
     ) -> None:
         """A page, as `Fetch` wished: for each record its checkpoint, its group, itself. `again_us`: rest until then.
 
-        `tip_us`: it came to the shard's tip of this moment of the service's; `start`: the checkpoint that the start stands for.
+        `tip_us`: it came to the shard's tip of this moment of the service's; `start`: the place before the records, said anew.
         """
         self._holdings.paged(key, fence, Came(records, again_us, tip_us, start), now_us)
 

@@ -59,6 +59,7 @@ class Hold:
     def __init__(self, lease: Lease, order: Order) -> None:
         self.lease = lease  # as it stands, by all we know
         self.stage = Stage.TAKING
+        self._order = order
         self.attempt: Attempt | None = None
         self.pipeline = Pipeline(lease.checkpoint, order)
         self.pipeline.order_us = lease.progress.get(ORDER)
@@ -74,6 +75,17 @@ class Hold:
     def key(self) -> str:
         """The lease's key."""
         return self.lease.key
+
+    def begin_anew(self) -> None:
+        """What was delivered, and does not lie before the checkpoint, is forgotten: it is to be read again."""
+        before = self.pipeline
+        after = self.pipeline = Pipeline(before.checkpoint, self._order)
+        after.gap, after.quarantine, after.order_us, after.tip_us = (
+            before.gap,
+            before.quarantine,
+            before.order_us,
+            before.tip_us,
+        )
 
     @property
     def as_it_is(self) -> Lease:

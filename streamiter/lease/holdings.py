@@ -42,12 +42,12 @@ class Holdings:
 
     def may_deliver(self, key: str, fence: int, now_us: int) -> bool:
         """Whether records of this lease may be handed over at this very moment (law 9)."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         return hold is not None and hold.stage is Stage.HELD and hold.is_valid(now_us, self._ledger.pace)
 
     def deadline_us(self, key: str, fence: int) -> int:
         """Until when no other worker can have the lease; 0 where it is ours no more."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is None or hold.valid_from_us is None:
             return 0
         return hold.valid_from_us + self._ledger.pace.valid_us
@@ -111,8 +111,7 @@ class Holdings:
         """Nobody knows whether the write was done: it is tried again, a little later each time."""
         attempt = self.holds[key].attempt
         assert attempt is not None
-        pause_us = self._ledger.pace.retry_us * min(attempt.tries, 4)
-        self._ledger.timers.set(Timer.RETRY, now_us + pause_us, key)
+        self._ledger.timers.set(Timer.RETRY, now_us + self._ledger.pace.retry_us * min(attempt.tries, 4), key)
 
     def seen(self, lease: Lease, now_us: int, since_us: int | None = None) -> None:
         """A scan shows this row, of a lease in our hands, as it stands. Its processor wrote it, if told, from `since_us` on."""
@@ -135,7 +134,7 @@ class Holdings:
 
     def paged(self, key: str, fence: int, came: Came, now_us: int) -> None:
         """A page came; the next one is asked for when there is room, but not before that moment."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             if came.start is not None and hold.pipeline.begin(came.start):
                 self.checkpoint(key, now_us)
@@ -148,7 +147,7 @@ class Holdings:
 
     def ended(self, key: str, fence: int, records: Records, children: tuple[Shard, ...], now_us: int) -> None:
         """The last page came, and what it says of the shard's children."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             hold.pipeline.push(records, now_us)
             hold.pipeline.is_fetching, hold.pipeline.is_ended = False, True
@@ -157,12 +156,12 @@ class Holdings:
 
     def fetch_at(self, key: str, fence: int, again_us: int) -> None:
         """The lease rests: its next page is asked for at that moment."""
-        if self._at(key, fence) is not None:
+        if self.at(key, fence) is not None:
             self._ledger.timers.set(Timer.FETCH, again_us, key)
 
     def found_gap(self, key: str, fence: int, why: str, now_us: int) -> None:
         """Records behind the checkpoint may be lost: the lease says so, and nothing more of it is delivered (law 11)."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             hold.pipeline.is_fetching, hold.pipeline.gap = False, why
             if hold.attempt is None and hold.stage in RENEWED:
@@ -173,7 +172,7 @@ class Holdings:
         hold = self.holds.get(key)
         if hold is not None and hold.pipeline.gap is not None:
             hold.pipeline.gap, hold.pipeline.fetched = None, START
-            self._go_on(hold, now_us)
+            self.go_on(hold, now_us)
 
     def fetch_again(self, key: str, now_us: int) -> None:
         """The pause after a page is over."""
@@ -184,27 +183,27 @@ class Holdings:
 
     def acked(self, key: str, fence: int, numbers: list[int], now_us: int) -> None:
         """The processor is done with these records."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             hold.pipeline.ack(*numbers)
-            self._go_on(hold, now_us)
+            self.go_on(hold, now_us)
             self._plan_checkpoint(hold, now_us)
 
     def promised(self, key: str, fence: int, number: int, checkpoint: str) -> None:
         """The row's checkpoint may come to be this record's by a write that is not ours, but the processor's."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             hold.pipeline.promise(number, checkpoint)
 
     def describe(self, key: str, fence: int, work: Work) -> None:
         """What the work is like; it stands in the row from its next write on."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             hold.told = work(hold.pipeline.done, hold.pipeline.oldest)
 
     def promises(self, key: str, fence: int) -> tuple[str, ...]:
         """The checkpoints that the processor may have put."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         return () if hold is None else hold.pipeline.promises
 
     def checkpoint(self, key: str, now_us: int) -> None:
@@ -215,7 +214,7 @@ class Holdings:
 
     def quarantine(self, key: str, fence: int, why: str, now_us: int) -> None:
         """A record cannot be processed: the lease says so, and nothing more of it is delivered."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             hold.pipeline.quarantine = why
             if hold.attempt is None and hold.stage in RENEWED:
@@ -223,13 +222,13 @@ class Holdings:
 
     def given_back(self, key: str, fence: int, numbers: list[int], again_us: int | None, now_us: int) -> None:
         """The processor did not take these records: they wait in their places, until that moment if one is given."""
-        hold = self._at(key, fence)
+        hold = self.at(key, fence)
         if hold is not None:
             for number in numbers:
                 hold.pipeline.give_back(number, again_us)
             if again_us is not None:
                 self._ledger.timers.set(Timer.AGAIN, again_us, key)
-            self._go_on(hold, now_us)
+            self.go_on(hold, now_us)
 
     def pump_again(self, key: str, now_us: int) -> None:
         """A pause is over: what failed is delivered again."""
@@ -266,7 +265,7 @@ class Holdings:
             self._ledger.wishes.append(Drain(key, hold.lease.fence))
             hold.promised = taker
             self._ledger.timers.set(Timer.GRACE, now_us + self._ledger.pace.grace_us, key)
-            self._go_on(hold, now_us)
+            self.go_on(hold, now_us)
 
     def leave(self, now_us: int) -> None:
         """Lets everything go (law 15)."""
@@ -277,18 +276,18 @@ class Holdings:
             self.drain(key, None, now_us)
 
     def give_up_waiting(self, key: str, now_us: int) -> None:
-        """What is out had time enough. When we leave, it comes again elsewhere; else we keep the lease."""
+        """What is out had time enough. When we leave, it comes again elsewhere; else we keep the lease, if we cannot end it."""
         hold = self.holds.get(key)
         if hold is None or hold.stage is not Stage.DRAINING:
             return
-        if self.is_leaving:
+        if self.is_leaving or hold.pipeline.is_by_hand:
             hold.pipeline.abandon()
         else:
             self.stuck.add(key)
             hold.promised = None
             hold.pipeline.is_let_go = False
             hold.move(Stage.HELD)
-        self._go_on(hold, now_us)
+        self.go_on(hold, now_us)
 
     def complete(self, key: str, children: list[str], now_us: int) -> None:
         """Its children's leases stand: now the shard is done (law 10)."""
@@ -301,7 +300,7 @@ class Holdings:
 
     # -- inside
 
-    def _at(self, key: str, fence: int) -> Hold | None:
+    def at(self, key: str, fence: int) -> Hold | None:
         """The hold that an event belongs to: a later one of the same lease has another fence."""
         hold = self.holds.get(key)
         is_same = hold is not None and hold.lease.fence == fence and hold.stage is not Stage.TAKING
@@ -323,7 +322,7 @@ class Holdings:
     def _plan_checkpoint(self, hold: Hold, now_us: int) -> None:
         if hold.key not in self.holds or hold.stage not in RENEWED or hold.valid_from_us is None:
             return
-        if hold.pipeline.unwritten >= self._ledger.pace.checkpoint_records:
+        if hold.pipeline.is_by_hand or hold.pipeline.unwritten >= self._ledger.pace.checkpoint_records:
             self.checkpoint(hold.key, now_us)
         if hold.pipeline.unwritten:
             due_us = max(now_us, hold.valid_from_us + self._ledger.pace.checkpoint_us)
@@ -340,12 +339,13 @@ class Holdings:
             self._drop(hold, "completed")
         else:
             self._heed_operator(hold, now_us)
-            self._go_on(hold, now_us)
+            self.go_on(hold, now_us)
             self._plan_checkpoint(hold, now_us)
 
     def _begin(self, hold: Hold, now_us: int) -> None:
         hold.move(Stage.HELD)
         if self.is_leaving:
+            hold.pipeline.abandon()  # its processor is not told of it
             self.drain(hold.key, None, now_us)
             return
         progress = hold.lease.progress
@@ -360,7 +360,7 @@ class Holdings:
         hold.pipeline.is_fetching = True
         self._ledger.wishes.append(Fetch(hold.key, hold.lease.fence, hold.pipeline.fetched))
 
-    def _go_on(self, hold: Hold, now_us: int) -> None:
+    def go_on(self, hold: Hold, now_us: int) -> None:
         """What a hold does once a write is answered, or a record is acked."""
         if hold.pipeline.is_idle:
             self.stuck.discard(hold.key)

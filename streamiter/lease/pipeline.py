@@ -26,6 +26,9 @@ class Pipeline:
         self._sent = 0  # ... and were, when the checkpoint was last sent
         self._ways = SideBySide(order) if order.by_key else InOrder(order)
         self._buffer = order.buffer
+        self.is_by_hand = order.by_hand
+        self.is_through = self._has_parted = not order.by_hand  # with the shard, with the lease: the processor says so
+        self._acked = checkpoint  # the place of the last record of the acked prefix
         self._known = checkpoint
         self.order_us: int | None = None  # the order time of the record before the checkpoint
         # Tells the place of the last record of the acked prefix.
@@ -39,10 +42,12 @@ class Pipeline:
     # -- what comes in
 
     def begin(self, checkpoint: str) -> bool:
-        """The start is this place, as its source says; gives whether it still is the start."""
-        if not self._next:
+        """What follows begins at this place, as its source says; gives whether all before it is processed."""
+        is_start = not self._ways.held
+        if is_start:
             self.fetched = self._known = checkpoint
-        return not self._next
+            self._latest = None
+        return is_start
 
     def push(self, records: Iterable[tuple[Checkpoint, Any, Any]], now_us: int = 0, tip_us: int | None = None) -> None:
         """A page: for each record its checkpoint, its group, and itself; it came to the shard's tip at `tip_us`."""
@@ -61,6 +66,10 @@ class Pipeline:
         """These records are done. The checkpoint moves only when all before them are."""
         self._move(self._ways.ack(numbers))
 
+    def put(self, checkpoint: str, order_us: int | None) -> None:
+        """The processor keeps the checkpoint by hand, and says that it stands here."""
+        self._known, self.order_us, self.tip_us = checkpoint, order_us, None
+
     def give_back(self, number: int, again_us: int | None = None) -> None:
         """This record was not processed: it waits in its old place, until that moment; unless its effects are committed."""
         if self._committed is not None and number <= self._committed:
@@ -70,6 +79,7 @@ class Pipeline:
 
     def abandon(self) -> None:
         """No more is waited for: what is out counts as not processed."""
+        self._has_parted = True
         self._ways.abandon()
 
     def promise(self, number: int, checkpoint: str) -> None:
@@ -128,13 +138,18 @@ class Pipeline:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is out."""
-        return self._ways.out == 0
+        """Whether nothing is out; the processor has ended, too, where it is to say so."""
+        return self._ways.out == 0 and self._has_parted
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the shard was read to its end, and every record acked."""
+        return self.is_ended and not self._ways.held and self.gap is None and self.quarantine is None
 
     @property
     def is_done(self) -> bool:
-        """Whether the shard was read to its end, and every record acked."""
-        return self.is_ended and not self._ways.held and self.gap is None and self.quarantine is None
+        """Whether all is done that there is to do with the shard."""
+        return self.is_read and self.is_through
 
     def again_us(self, now_us: int) -> int | None:
         """When more can be delivered, though nothing happens until then."""
@@ -153,7 +168,10 @@ class Pipeline:
             return  # what is committed lies beyond it
         self._committed = None
         self.tip_us = None  # it lies before these records
-        if isinstance(last.place, str):
+        if self.is_by_hand:
+            assert isinstance(last.place, str)
+            self._acked = last.place
+        elif isinstance(last.place, str):
             self._known, self._latest = last.place, None
             self.order_us = last.order_us
         else:
@@ -162,4 +180,6 @@ class Pipeline:
 
     def _pass_tips(self) -> None:
         while self._tips and self._tips[0][0] <= self.done:
-            self.tip_us = self._tips.popleft()[1]
+            tip_us = self._tips.popleft()[1]
+            if not self.is_by_hand or self._acked == self._known:
+                self.tip_us = tip_us

@@ -21,7 +21,7 @@ class Came(NamedTuple):
     records: Iterable[tuple[Checkpoint, Any, Any]]  # checkpoint, group, the record itself
     again_us: int | None = None  # when the next one is to be asked for; None: at once
     tip_us: int | None = None  # it came to the shard's tip of this moment of the service's
-    start: str | None = None  # the checkpoint that the lease's start stands for
+    start: str | None = None  # the checkpoint before these records, where their source says it anew
 
 
 class Look(NamedTuple):

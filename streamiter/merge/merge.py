@@ -164,10 +164,13 @@ class Merge:
         )
 
     def _planned(self) -> _Plan:
-        standing = self.standing()
-        lanes = [(self._window.lanes[shard_id], count) for shard_id, count in standing.counts.items()]
-        given_bytes = sum(count * lane.record_bytes for lane, count in lanes)
-        given = [(lane, lane.given + count) for lane, count in lanes]
+        standing, lanes = self.standing(), self._window.lanes
+        given: list[tuple[Lane, int]] = []
+        given_bytes = 0.0
+        for shard_id, count in standing.counts.items():  # of a thousand lanes, nearly all of them
+            lane = lanes[shard_id]
+            given.append((lane, lane.given + count))
+            given_bytes += count * lane.record_bytes
         return _Plan(standing, given, self.waiting_bytes - given_bytes)
 
     def _carry_out(self, plan: _Plan) -> None:
@@ -261,7 +264,7 @@ class Merge:
         window = self._window
         lanes = window.lanes
         self._window = Window([], {}, self.high)
-        window.records.clear()  # An iterator that the caller still has must give nothing more.
+        window.records.clear()  # The caller may still hold the iterator: it must give nothing more.
         self._heads.place_all(lanes.values())
         for shard_id, lane in lanes.items():
             if shard_id not in self._bounds and lane.is_drained and shard_id in self._lanes:
@@ -272,11 +275,11 @@ class Merge:
         if lane.shard_id not in self._bounds:
             return False
         bound = self._bounds[lane.shard_id]
-        if bound == EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
+        if bound == EVERYTHING:  # A lane that was just opened: its first record may stand from here on.
             bound = min(lane.bound, head_of(lane)) if len(lane) else lane.bound
         if len(lane) and lane.shard_id not in self._window.lanes:
             bound = min(bound, head_of(lane))  # it gave an earlier record than its bound allows
-        bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
+        bound = min(bound, lane.bound)  # it may have fallen: the lane had a tip, but the shard proved to be closed
         return bound < self._window.end
 
     def _remove(self, shard_id: str) -> None:

@@ -119,7 +119,7 @@ def test_failed_at_any_step_it_leaves_each_effect_once(tmp_path, form, order):
         stage.close()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32))
 def test_worlds_in_which_workers_die_fail_and_take_their_time(tmp_path_factory, seed):
     chance = Random(seed)

@@ -12,7 +12,7 @@ from tests.indoors.client import IndoorClient
 class NoServer:
     """Where the server would be."""
 
-    def __init__(self, reception: object, port: int = 0) -> None:
+    def __init__(self, reception: object, port: int = 0, **options: object) -> None:
         pass
 
     @property

@@ -117,7 +117,9 @@ def test_bytes_that_are_no_answer_are_a_fault_that_may_pass(body: bytes):
         parsed = json.loads(body)
     except ValueError:
         parsed = None
-    if not isinstance(parsed, dict):
+    if (
+        not isinstance(parsed, dict) and b'"Records"' not in body
+    ):  # Of a page with broken rows, each is a poison record.
         with pytest.raises(TransientError, match="GetRecords"):
             FAST.fetch(ITERATOR, 1)
 

@@ -231,7 +231,8 @@ def test_bytes_that_are_no_answer_are_a_fault_that_may_pass(body: bytes):
     except ValueError:
         parsed = None
     WIRE.body, WIRE.headers = body, {}
-    if not isinstance(parsed, dict) or "Records" not in parsed:
+    is_page = isinstance(parsed, dict) and "Records" in parsed
+    if not is_page and (parsed is not None or b'"Records"' not in body):  # broken rows of a page are poison records
         with pytest.raises(TransientError, match="GetRecords"):
             FAST.fetch(ITERATOR, 1)
 

@@ -12,7 +12,7 @@ from tests.spark.queries import end_of
 
 def main(url: str, arn: str, folder: str) -> None:
     ensure_java()
-    spark = session_of("local-cluster[2,1,1024]")
+    spark = session_of("local-cluster[1,2,1024]")
     register(spark)
 
     def stream_of(reader):

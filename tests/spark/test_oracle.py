@@ -38,9 +38,9 @@ def programs_without_java(folder: Path) -> str:
     return str(folder)
 
 
-@pytest.mark.timeout(900)  # five JVMs
+@pytest.mark.timeout(900)  # four JVMs
 def test_on_a_cluster_that_has_the_extras_java_alone(sim, tmp_path):
-    """The same with executors that are processes of their own: `local-cluster[2,1,1024]`."""
+    """The same with an executor that is a process of its own: `local-cluster[1,2,1024]`."""
     world = RandomWorld(sim, 3)
     world.live(60)
     world.trim()

@@ -72,7 +72,7 @@ def test_wherever_it_breaks_off_nothing_is_lost_and_reading_goes_on(
     write(sim, "S3", "S2", rounds=2)
     sim.knobs.page_size = 3
     sim.clock.advance(60)
-    for question in range(1, 60, 2):
+    for question in range(1, 60, 4):
         clock = TrippingClock(sim, kind)
         stream = open_stream(clock=clock)
         came: list[ChangeRecord] = []

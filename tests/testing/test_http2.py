@@ -58,7 +58,10 @@ class Client:
         return stream
 
     def take(self) -> None:
-        received = self.socket.recv(65536)
+        try:
+            received = self.socket.recv(65536)
+        except ConnectionResetError:
+            received = b""
         self.is_over = self.is_over or not received
         for event in self.h2.receive_data(received):
             if isinstance(event, ResponseReceived):
@@ -71,7 +74,8 @@ class Client:
                 self.ended.append(event.stream_id)
             elif isinstance(event, ConnectionTerminated):
                 self.is_over = True
-        self.send_out()
+        if not self.is_over:
+            self.send_out()
 
     def answer(self, stream: int) -> dict[str, Any]:
         while stream not in self.ended:

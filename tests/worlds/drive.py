@@ -136,9 +136,9 @@ class Drive(Wire):
                 most -= 1
                 if not most or len(self.out) == self._stop_at:
                     break
-            self.check()
             if len(self.out) == before:
                 return
+            self.check()
 
     def _take(self, record: Record) -> None:
         assert isinstance(record, Told)

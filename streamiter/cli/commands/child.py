@@ -15,7 +15,7 @@ EXAMPLES = (
     "streamiter child shop:process",
     "streamiter child shop:Orders --checkpoint 30",
     "streamiter child shop:app --only bill",
-    "streamiter multilang --try -- streamiter child shop:process",
+    "streamiter multilang --try streamiter child shop:process",
 )
 
 

@@ -16,7 +16,6 @@ import click
 from streamiter.cli.command import Command, is_typed
 from streamiter.cli.terminal.outputs import tell
 from streamiter.clock import SystemClock
-from streamiter.errors import MissingExtra
 from streamiter.installing import install_command
 from streamiter.lineage import notation
 from streamiter.testing import Knobs, ManualClock, RunningClock, Simulator
@@ -24,7 +23,6 @@ from streamiter.testing.clock import MOST_SPEED
 from streamiter.testing.http.calls import Call
 from streamiter.testing.shop.orders import TABLE
 from streamiter.testing.shop.shop import HISTORY_SECONDS, Shop
-from streamiter.testing.tables.engine import Engine
 
 EXAMPLES = (
     "streamiter simulate --orders",
@@ -39,7 +37,7 @@ _TURNED = {
     "shape": ("starting_shape",),
     "roll_after": ("roll_after",),
     "split_rate": ("split_rate",),
-    "limits": ("describe_rate", "records_rate"),
+    "limits": ("describe_rate", "records_rate", "bytes_rate", "put_rate", "put_bytes_rate"),
 }
 REGION = "us-east-1"  # for clients that have none of their own
 _SECONDS = click.FloatRange(min=0)
@@ -88,7 +86,11 @@ _LEAVES_SECONDS = 5  # after Ctrl-C, also where a call is stuck
     "--knob", "knobs", multiple=True, metavar="NAME=VALUE",
     help="Set any knob of the simulator, such as page_size=10 or roll_after=null; may be repeated.",
 )  # fmt: skip
-@click.option("--limits", is_flag=True, help="Throttle as AWS does: 10 DescribeStream, 5 GetRecords a second.")
+@click.option(
+    "--limits",
+    is_flag=True,
+    help="Throttle as AWS does: 10 DescribeStream, 5 GetRecords a second; 1 MiB a second into a shard of Kinesis.",
+)
 @click.option(
     "--misbehave", type=int, metavar="SEED", help="Fail at random, from this seed: throttles, faults, lagging listings."
 )
@@ -116,12 +118,10 @@ def command(
 ) -> None:
     """Run a simulated DynamoDB and Kinesis, with streams that split, roll over and fail as you say.
 
-    The simulator takes any credentials, listens only on 127.0.0.1, and stores nothing. moto keeps its tables and items.
+    The simulator takes any credentials, listens only on 127.0.0.1, and stores nothing.
     """
     if orders is not None and not (real_time and speed == 1.0):
         raise click.UsageError("--orders runs in real time: leave out --stopped and --speed")
-    if orders is None:
-        _check_extra()
     place = {name: options.pop(name) for name in ("region", "account", "hosts")}
     place["token"] = _token(options.pop("token"), is_off=options.pop("no_token"))
     try:
@@ -244,7 +244,8 @@ def knobs_of(shape: str, roll_after: float, split_rate: float | None, limits: bo
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if limits:
-        made.describe_rate, made.records_rate = 10, 5
+        made.describe_rate, made.records_rate, made.bytes_rate = 10, 5, 2 * 1024 * 1024
+        made.put_rate, made.put_bytes_rate = 1000, 1024 * 1024
     for text in knobs:
         _turn(made, text)
     return made
@@ -266,13 +267,6 @@ def _read(value: str) -> Any:
         return json.loads(value)
     except ValueError:
         return value
-
-
-def _check_extra() -> None:
-    try:
-        Engine("000000000000")  # loads moto now, not within a client's first call
-    except MissingExtra as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _show(call: Call) -> None:

@@ -35,7 +35,7 @@ class Desk:
             self.taken += 1
             return None
         if not number.isascii() or not number.isdigit():
-            return f"{number[:60]!r} is no sequence number" + (" that a child may keep" if number.isalpha() else "")
+            return f"{number[:60]!r} is no sequence number" + (" that a child may keep" if number.isupper() else "")
         if sub is not None and (not isinstance(sub, int) or sub < 0):
             return f"{str(sub)[:60]!r} is no sub-sequence number"
         place = (int(number), sub or 0)

@@ -1,4 +1,4 @@
-"""The judge: a child's lines in, the next messages out; purely. It notes each thing that breaks the protocol, and where."""
+"""The judge: a child's lines in, the next messages out, purely; it notes each thing that breaks the protocol, and where."""
 
 from __future__ import annotations
 
@@ -164,7 +164,9 @@ class Judge:
         action = self._action
         wanted = wire.answer_name(action, self.form)
         if status.response_for != wanted:
-            self._find("wrong-answer", text, given=_name(status.response_for), wanted=_name(wanted))
+            before = [wire.answer_name(step.action, self.form) for step in self.scenario.steps[: self._sent - 1]]
+            twice = ": a second answer to the message before" if status.response_for in before[-1:] else ""
+            self._find("wrong-answer", text, given=_name(status.response_for), wanted=_name(wanted), twice=twice)
             self.is_over = True
             return Wishes()
         if isinstance(action, wire.ShardEnded) and not self._desk.is_at_end:

@@ -7,8 +7,7 @@ import queue
 import signal
 import subprocess
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -55,18 +54,21 @@ def try_child(
     payloads: Sequence[bytes] = (),
     timeout: float = TIMEOUT,
     form: Form = Form.NEWER,
+    environment: Mapping[str, str] | None = None,
+    folder: str | None = None,
     clock: Clock | None = None,
 ) -> Iterator[Verdict]:
     """Runs the command through each scenario, a process each, and gives what became of it. CannotStart if it cannot be run.
 
     It ends early where a child answers nothing at all.
-    `timeout`: the seconds that it has for each answer, and to exit. The command gets this process's environment and folder, and
-    no shell.
+    `timeout`: the seconds that it has for each answer, and to exit. The command gets no shell; by default this process's
+    environment and folder.
     """
     if not command:
         raise InvalidOption("name the command of the child, such as: python shop.py")
     for scenario in scenarios(payloads):
-        verdict = _Player(command, Judge(scenario, form, timeout), SystemClock() if clock is None else clock).play()
+        player = _Player(command, Judge(scenario, form, timeout), SystemClock() if clock is None else clock)
+        verdict = player.play(environment, folder)
         yield verdict
         if not verdict.answers:
             return  # it does not even begin: more of the same would be waited for
@@ -80,24 +82,27 @@ class _Player:
         self._clock = clock
         self._events: queue.SimpleQueue[Callable[[], Wishes | None]] = queue.SimpleQueue()
         self._sending: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._stderr: deque[bytes] = deque(maxlen=STDERR_BYTES // 256)
+        self._stderr = b""  # its end
         self._first_answer: float | None = None
+        self._command = command
+
+    def play(self, environment: Mapping[str, str] | None, folder: str | None) -> Verdict:
+        """Starts the child, and gives what became of it."""
+        begun = self._clock.monotonic()
         try:
             # A group of its own: what it starts ends with it.
             self._child = subprocess.Popen(
-                list(command),
+                list(self._command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                env=environment,
+                cwd=folder,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise CannotStart(
-                f"{command[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
-            ) from error
-
-    def play(self) -> Verdict:
-        begun = self._clock.monotonic()
+            why = getattr(error, "strerror", None) or error
+            raise CannotStart(f"{self._command[0]!r} cannot be started: {why}") from error
         threads = [self._start(work) for work in (self._write, self._read_output, self._read_errors, self._wait)]
         try:
             self._do(self._judge.begin(begun))
@@ -112,7 +117,7 @@ class _Player:
             self._judge.answers,
             self._clock.monotonic() - begun,
             self._first_answer,
-            tuple(b"".join(self._stderr)[-STDERR_BYTES:].decode(errors="replace").splitlines()[-STDERR_LINES:]),
+            tuple(self._stderr.decode(errors="replace").splitlines()[-STDERR_LINES:]),
         )
 
     def _turn(self, begun: float) -> None:
@@ -166,8 +171,8 @@ class _Player:
     def _read_errors(self) -> None:
         descriptor = _not_none(self._child.stderr).fileno()
         with suppress(OSError):
-            while piece := os.read(descriptor, 256):
-                self._stderr.append(piece)
+            while piece := os.read(descriptor, PIECE_BYTES):
+                self._stderr = (self._stderr + piece)[-STDERR_BYTES:]
 
     def _wait(self) -> None:
         code = self._child.wait()

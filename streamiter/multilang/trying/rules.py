@@ -38,7 +38,7 @@ FAULT, WARNING = Severity.FAULT, Severity.WARNING
 
 RULES: Final[Mapping[str, Rule]] = {
     # answers
-    "wrong-answer": Rule(FAULT, "answered {given}, where {wanted} was due"),
+    "wrong-answer": Rule(FAULT, "answered {given}, where {wanted} was due{twice}"),
     "no-answer": Rule(FAULT, "gave no answer within {seconds} s{rest}"),
     "answer-unasked": Rule(FAULT, "answered when nothing was asked; Java's daemon takes it for its next answer"),
     # checkpoints

@@ -110,7 +110,7 @@ class _Records:
 
     def nulls(self) -> Step:
         """A record of which nothing is known but its number."""
-        return _batch([replace(self._one(), partition_key=None, arrival_ms=None)], "null fields", None)
+        return _batch([self._one()._replace(partition_key=None, arrival_ms=None)], "null fields", None)
 
     def _one(self, payload: bytes | None = None, key: str = "key-1") -> WireRecord:
         number = next(self._next)
@@ -120,7 +120,7 @@ class _Records:
 
     def _packed(self, size: int) -> list[WireRecord]:
         first = self._one()
-        return [replace(first, sub_sequence_number=sub) for sub in range(size)]
+        return [first._replace(sub_sequence_number=sub) for sub in range(size)]
 
     def _large(self) -> list[WireRecord]:
         """So many that their line has that size: of a megabyte each, or of the caller's payloads."""

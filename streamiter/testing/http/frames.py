@@ -8,7 +8,11 @@ from __future__ import annotations
 
 _HEAD = 9  # bytes: three of length, one of type, one of flags, four of the stream's number
 _GOAWAY = 7
-_LONGEST = 1 << 14  # what we allow; of a longer one h2 says what is wrong
+_LONGEST = 1 << 14  # what we allow: as much as every peer may send that was not told otherwise
+
+
+class LongFrame(Exception):
+    """A frame that is longer than it may be. h2 would wait for all of it."""
 
 
 def take_frames(unread: bytearray) -> tuple[bytes, bool]:
@@ -18,7 +22,9 @@ def take_frames(unread: bytearray) -> tuple[bytes, bool]:
     while len(unread) - place >= _HEAD:
         length = int.from_bytes(unread[place : place + 3], "big")
         end = place + _HEAD + length
-        if length <= _LONGEST and len(unread) < end:
+        if length > _LONGEST:
+            raise LongFrame
+        if len(unread) < end:
             break
         frame = unread[place:end]
         if frame[3] == _GOAWAY and not any(frame[_HEAD + 4 : _HEAD + 8]):

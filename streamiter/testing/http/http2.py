@@ -30,7 +30,7 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes
 
 from streamiter.testing.http.answer import LOOK_SECONDS, Answer
-from streamiter.testing.http.frames import take_frames
+from streamiter.testing.http.frames import LongFrame, take_frames
 from streamiter.testing.http.incoming import Incoming
 from streamiter.testing.http.request import MAX_BODY, MAX_HEAD, Request
 
@@ -102,7 +102,13 @@ class Conversation:
 
     def _take(self) -> bool:
         """Everything that came in; whether the connection goes on."""
-        received, says_goodbye = take_frames(self._incoming.unread)
+        try:
+            received, says_goodbye = take_frames(self._incoming.unread)
+        except LongFrame:
+            with self._lock:
+                self._h2.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
+                self._send_out()
+            return False
         self._is_leaving = self._is_leaving or says_goodbye
         with self._lock:
             try:

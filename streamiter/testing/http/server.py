@@ -60,6 +60,7 @@ class Server:
         with contextlib.suppress(OSError):  # A connection of our own wakes the acceptor at once.
             socket.create_connection((HOST, self.port), timeout=5).close()
         self._acceptor.join()
+        self._turn_away()
         self._listener.close()
         with self._lock:
             connections = dict(self._connections)
@@ -69,6 +70,13 @@ class Server:
         for thread in connections.values():
             thread.join()
         self._see_off()
+
+    def _turn_away(self) -> None:
+        """Ends the connections that wait to be taken, in good order."""
+        self._listener.setblocking(False)
+        with contextlib.suppress(OSError):
+            while True:
+                self._listener.accept()[0].close()
 
     def _see_off(self) -> None:
         """Waits until the threads that are about to end have ended."""

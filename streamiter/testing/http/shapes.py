@@ -14,7 +14,7 @@ from typing import Any
 from streamiter.testing.http.descriptions import description
 from streamiter.testing.http.json_types import check_type
 from streamiter.testing.http.refusal import Refusal, broken_rules, unknown_operation
-from streamiter.testing.truth.attributes import check_attribute
+from streamiter.testing.truth.attributes import check_attribute_form
 
 MOST_PROBLEMS = 10  # are told of one request, as the service does
 MOST_MATCHED = 8192  # characters of a text that a pattern is tried on
@@ -53,7 +53,7 @@ class _Check:
 
     def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
         if name == "AttributeValue":
-            check_attribute(value)
+            check_attribute_form(value)
             return
         shape = self._shapes[name]
         kind: str = shape["type"]
@@ -73,6 +73,11 @@ class _Check:
             if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
                 yield from _length(shape, found, path)
             yield from _form(name, shape, found, path)
+        elif kind == "blob":
+            size = len(found) * 3 // 4 - found[-2:].count("=")
+            if size > shape.get("max", size):
+                told = f"'java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]'"
+                yield told, path, f"have length less than or equal to {shape['max']}"
         elif kind in ("integer", "long", "double"):
             yield from _range(shape, found, path)
 

@@ -25,3 +25,9 @@ def payload_of(text: str) -> bytes:
         return b64decode(text, validate=True)
     except ValueError:
         raise Refusal("SerializationException", "Data is no base64") from None
+
+
+def check_dry_run(asked: dict[str, Any]) -> None:
+    """Ends a request that only asks whether it would succeed: it would."""
+    if asked.get("DryRun"):
+        raise Refusal("DryRunOperationException", "Request would have succeeded, but the DryRun flag is set.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamiter.testing.http import protocol
+from streamiter.testing.http import eventstream, protocol
 from streamiter.testing.http.orders import Order
 from streamiter.testing.http.refusal import Refusal, limit_exceeded, throttled
 from streamiter.testing.http.shapes import check, pruned, unserved
@@ -20,6 +20,8 @@ _OWN_WORDS = {
     "InternalServerError": "InternalFailureException",
     "TrimmedDataAccessException": "InvalidArgumentException",
 }
+# What a subscription begins with, before its events.
+_FIRST = eventstream.Happening("initial-response", b"{}")
 
 
 def _own_words(refusal: Refusal, operation: str) -> Refusal:
@@ -60,9 +62,19 @@ class KinesisDesk:
                 "sequence_number": asked.get("StartingSequenceNumber"),
                 "timestamp": asked.get("Timestamp"),
             }
+        elif operation == "SubscribeToShard":
+            position = asked["StartingPosition"]
+            details |= {
+                "iterator_type": position["Type"],
+                "sequence_number": position.get("SequenceNumber"),
+                "timestamp": position.get("Timestamp"),
+            }
 
         def serve(now_us: int) -> bytes:
             self._check_rate(operation, stream, shard_id, now_us)
+            if operation == "SubscribeToShard":
+                order.following = self._api.subscribe(asked, now_us).take
+                return eventstream.message(_FIRST, _FIRST.payload, self.content_type)
             if operation != "GetRecords":
                 return self._api.answer(operation, asked, now_us)
             page = self._api.page(asked, now_us)

@@ -7,6 +7,8 @@ import msgspec
 from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.http.sealed import seal, unseal
 
+TOKEN_LIFE_US = 300_000_000
+
 
 class KinesisIterator(msgspec.Struct, frozen=True, array_like=True):
     """Where the next page starts, and when this was handed out: all of it travels, the service keeps nothing."""
@@ -32,7 +34,7 @@ class KinesisIterator(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ListToken(msgspec.Struct, frozen=True, array_like=True):
-    """Where a listing goes on: ListShards' NextToken."""
+    """Where a listing goes on: the NextToken of shards, streams and consumers."""
 
     stream: str
     after: str
@@ -49,6 +51,14 @@ class ListToken(msgspec.Struct, frozen=True, array_like=True):
         token = unseal(text, cls)
         if token is None:
             raise Refusal("InvalidArgumentException", "NextToken is invalid")
+        return token
+
+    @classmethod
+    def read(cls, text: str, now_us: int) -> ListToken:
+        """The same, and a refusal when it is too old."""
+        token = cls.decode(text)
+        if now_us - token.issued_us >= TOKEN_LIFE_US:
+            raise Refusal("ExpiredNextTokenException", "The NextToken has expired.")
         return token
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import msgspec
 
 from streamiter.clock import SECOND_US, microseconds
-from streamiter.testing.http.refusal import Refusal, expired, throttled
+from streamiter.testing.http.refusal import Refusal, throttled
+from streamiter.testing.kinesis.consumers import Consumer
+from streamiter.testing.kinesis.consumers import not_found as no_consumer
 from streamiter.testing.kinesis.iterators import KinesisIterator
 from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
 from streamiter.testing.trouble.knobs import Knobs
@@ -37,29 +39,84 @@ class KinesisService:
         self.region = region
         self.account = account
         self.streams: dict[str, KinesisTruth] = {}  # by name
+        self.commitment = "DISABLED"  # the account's, to a least throughput that is paid for
+        self.policies: dict[str, str] = {}  # by the ARN of what they are on
 
     # -- streams
 
     def create(self, name: str, now_us: int, takes_us: int = 0) -> KinesisTruth:
         """A stream, as yet without shards."""
-        if name in self.streams:
-            raise Refusal("ResourceInUseException", f"Stream {name} under account {self.account} already exists.")
+        self.check_free(name, now_us)
         arn = f"arn:aws:kinesis:{self.region}:{self.account}:stream/{name}"
         self.streams[name] = KinesisTruth(name, arn, now_us, now_us + takes_us)
         return self.streams[name]
 
-    def delete(self, stream: KinesisTruth) -> None:
-        """The stream and all that it held are gone."""
-        del self.streams[stream.name]
+    def check_free(self, name: str, now_us: int) -> None:
+        """Refuses a name that a stream has."""
+        self.bury(now_us)
+        if name in self.streams:
+            raise Refusal("ResourceInUseException", f"Stream {name} under account {self.account} already exists.")
+
+    def delete(self, stream: KinesisTruth, gone_us: int = 0) -> None:
+        """The stream is DELETING until then; after that it is gone with all that it held."""
+        stream.gone_us = gone_us
+        stream.consumers.clear()
+        self.bury(gone_us and gone_us - 1)
+
+    def bury(self, now_us: int) -> None:
+        """Forgets the streams whose deletion is over."""
+        for name in [name for name, stream in self.streams.items() if stream.gone_us is not None]:
+            if (self.streams[name].gone_us or 0) <= now_us:
+                stream = self.streams.pop(name)
+                self.policies = {arn: text for arn, text in self.policies.items() if not arn.startswith(stream.arn)}
 
     def stream(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
-        """The stream of this name or ARN, as it is now; a refusal when there is none."""
-        name = arn.rpartition("/")[2] if arn else name
-        stream = self.streams.get(name or "")
+        """The stream of this name or ARN, as it is now; a refusal when there is none, or the two do not fit."""
+        self.bury(now_us)
+        named = _name_in(arn) if arn else name
+        if arn and name is not None and name != named:
+            raise Refusal("InvalidArgumentException", f"StreamName {name} and StreamARN {arn} are not the same stream")
+        stream = self.streams.get(named or "")
         if stream is None or (arn is not None and arn != stream.arn):
-            raise self._unknown(name)
+            raise self._unknown(named)
         stream.age(now_us)
         return stream
+
+    def by_arn(self, arn: str, now_us: int) -> KinesisTruth:
+        """The stream of this ARN."""
+        return self.stream(None, arn, now_us)
+
+    def consumer(self, arn: str, now_us: int) -> Consumer:
+        """The consumer of this ARN."""
+        stream_arn = arn.partition("/consumer/")[0]
+        stream = self.streams.get(_name_in(stream_arn))
+        if stream is None or stream.arn != stream_arn or stream.gone_us is not None:
+            raise no_consumer(arn)
+        return stream.consumers.find(None, arn)
+
+    @property
+    def on_demand_streams(self) -> int:
+        """How many streams are in that mode."""
+        return sum(stream.is_on_demand for stream in self.streams.values())
+
+    @property
+    def provisioned_shards(self) -> int:
+        """How many shards of all other streams are open."""
+        return sum(len(stream.open_shards()) for stream in self.streams.values() if not stream.is_on_demand)
+
+    def check_shards(self, more: int) -> None:
+        """Refuses shards beyond what the account may have."""
+        count, limit = self.provisioned_shards, self.knobs.shard_limit
+        if more and count + more > limit:
+            told = f"This request would exceed the shard limit for the account {self.account} in {self.region}."
+            counts = f"Current shard count for the account: {count}. Limit: {limit}."
+            more_told = f"Number of additional shards that would have resulted from this request: {more}."
+            raise Refusal("LimitExceededException", f"{told} {counts} {more_told}")
+
+    def check_created(self, stream: KinesisTruth, time: float | None) -> None:
+        """Refuses a stream that was made at another time than the caller thinks: it was made anew."""
+        if time is not None and abs(microseconds(time) - stream.created_us) >= SECOND_US:
+            raise self._unknown(stream.name)
 
     def _unknown(self, name: str | None) -> Refusal:
         return Refusal("ResourceNotFoundException", f"Stream {name} under account {self.account} not found.")
@@ -67,7 +124,7 @@ class KinesisService:
     def made(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
         """The stream, if it takes and gives records: while it is being made there is nothing of it but its description."""
         stream = self.stream(name, arn, now_us)
-        if stream.status(now_us) == "CREATING":
+        if stream.status(now_us) in ("CREATING", "DELETING"):
             raise self._unknown(stream.name)
         return stream
 
@@ -83,10 +140,18 @@ class KinesisService:
 
     def retain(self, stream: KinesisTruth, hours: int, *, longer: bool) -> None:
         """Changes how long records are held."""
-        if not LEAST_HOURS <= hours <= MOST_HOURS:
-            raise Refusal("InvalidArgumentException", f"Retention is {LEAST_HOURS} to {MOST_HOURS} hours, not {hours}")
-        if (hours * HOUR_US < stream.retention_us) if longer else (hours * HOUR_US > stream.retention_us):
-            raise Refusal("InvalidArgumentException", f"{hours} hours are no {'increase' if longer else 'decrease'}")
+        asked, now_hours = f"equested retention period ({hours} hours)", stream.retention_us // HOUR_US
+        if hours < LEAST_HOURS:
+            told = f"Minimum allowed retention period is {LEAST_HOURS} hours. R{asked} is too short."
+        elif hours > MOST_HOURS:
+            told = f"Maximum allowed retention period is {MOST_HOURS} hours. R{asked} is too long."
+        elif (hours < now_hours) if longer else (hours > now_hours):
+            told = f"R{asked} for stream {stream.name} can not be {'shorter' if longer else 'longer'} than existing"
+            told += f" retention period ({now_hours} hours). Use {'De' if longer else 'In'}creaseRetentionPeriod API."
+        else:
+            told = ""
+        if told:
+            raise Refusal("InvalidArgumentException", told)
         stream.retention_us = hours * HOUR_US
 
     # -- reading
@@ -106,7 +171,10 @@ class KinesisService:
         shard = self.shard(stream, shard_id)
         by_number = type.endswith("_SEQUENCE_NUMBER")
         if by_number != (number is not None):
-            raise Refusal("InvalidArgumentException", f"{type} and a StartingSequenceNumber: both, or neither")
+            ways = "(1) AT_SEQUENCE_NUMBER or AFTER_SEQUENCE_NUMBER and StartingSequenceNumber"
+            ways += " or (2) TRIM_HORIZON or LATEST and no StartingSequenceNumber"
+            told = f"{type} and {'no' if by_number else 'also a'} StartingSequenceNumber"
+            raise Refusal("InvalidArgumentException", f"Must either specify {ways}. Request specified {told}.")
         if type == "AT_TIMESTAMP":
             if time_us is None:
                 raise Refusal("InvalidArgumentException", "Must specify timestampInMillis for AT_TIMESTAMP")
@@ -117,6 +185,10 @@ class KinesisService:
         if owner is not None and owner is not shard:
             told = f"It encodes {owner.id}, while it was used in a call to a shard with {shard_id}"
             raise Refusal("InvalidArgumentException", f"Invalid StartingSequenceNumber. {told}")
+        if number is not None and not _may_be(shard, int(number), stream.last_number):
+            place_told = f"on shard {shard_id} in stream {stream.name} under account {self.account}"
+            told = f"StartingSequenceNumber {number} used in GetShardIterator {place_told} is invalid."
+            raise Refusal("InvalidArgumentException", told)
         place = self._place(shard, type, int(number or 0), time_us or 0)
         if place is None and self.knobs.stale_number == "refused":
             told = f"StartingSequenceNumber {number} used in GetShardIterator on shard {shard_id} is invalid"
@@ -139,12 +211,23 @@ class KinesisService:
         stream = self.stream(iterator.stream, None, now_us)
         shard = self.shard(stream, iterator.shard_id)
         if now_us - iterator.issued_us >= microseconds(self.knobs.kinesis_iterator_lifetime):
-            raise expired()
+            age = f"exceeds the maximum age of {self.knobs.kinesis_iterator_lifetime:g} seconds"
+            raise Refusal("ExpiredIteratorException", f"Iterator expired: the age of the iterator {age}.")
         if iterator.is_stuck:
             following = msgspec.structs.replace(iterator, issued_us=now_us)
             return KinesisPage([], following.encode(), stream.retention_us, [])
         if now_us < shard.rests_until_us:
             raise throttled()
+        page = self.page_of(iterator, limit, now_us)
+        if self.knobs.bytes_rate is not None:
+            read = sum(len(record.payload) for record in page.records)
+            shard.rests_until_us = now_us + round(read / self.knobs.bytes_rate * 1e6)
+        return page
+
+    def page_of(self, iterator: KinesisIterator, limit: int | None, now_us: int) -> KinesisPage:
+        """What lies at a place, whoever reads it at whichever rate."""
+        stream = self.stream(iterator.stream, None, now_us)
+        shard = self.shard(stream, iterator.shard_id)
         place = max(iterator.place, shard.trimmed)  # trimmed records are passed over, and the caller is not told
         empties = iterator.empties if place == iterator.place else 0
         records: list[PutRecord] = []
@@ -154,8 +237,6 @@ class KinesisService:
             records = self._take(shard, place, min(limit or MAX_RECORDS, MAX_RECORDS, self.knobs.page_size))
             if records:
                 place, empties = place + len(records), 0
-        if self.knobs.bytes_rate is not None:
-            shard.rests_until_us = now_us + round(sum(len(r.payload) for r in records) / self.knobs.bytes_rate * 1e6)
         behind_us = self._behind_us(shard, place, now_us)
         is_read_out = shard.is_closed and place == shard.end and empties >= self._empties_before(shard, place)
         if is_read_out and not (records and (shard.last_page or self.knobs.last_page) == "empty"):
@@ -186,7 +267,17 @@ def check_status(stream: KinesisTruth, wanted: tuple[str, ...], now_us: int) -> 
     """Refuses what cannot be done to a stream as it stands in its life."""
     status = stream.status(now_us)
     if status not in wanted:
-        raise Refusal("ResourceInUseException", f"Stream {stream.name} is not {' or '.join(wanted)}, but {status}")
+        told = f"not in {' or '.join(wanted)} state, but {status}"
+        raise Refusal("ResourceInUseException", f"Stream {stream.name} is {told}.")
+
+
+def _may_be(shard: KinesisShard, number: int, last: int) -> bool:
+    """Whether a shard may have a record of this number: it was given out, in the time of the shard."""
+    return shard.had(number) or (number <= last and shard.spans(number))
+
+
+def _name_in(arn: str) -> str:
+    return arn.rpartition("/")[2]
 
 
 def hash_keys(shard: KinesisShard) -> dict[str, str]:

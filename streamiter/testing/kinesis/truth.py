@@ -12,6 +12,9 @@ import msgspec
 from streamiter.clock import SECOND_US
 from streamiter.lineage import notation
 from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.kinesis.consumers import Consumers
+from streamiter.testing.kinesis.intake import Intake
+from streamiter.testing.kinesis.settings import Settings
 from streamiter.testing.trouble.listing import Listing
 from streamiter.testing.truth.records import seconds_json
 from streamiter.testing.truth.shards import SimulatedShard
@@ -54,7 +57,14 @@ class PutRecord(msgspec.Struct, frozen=True):
 
 
 def put_record(
-    shard_id: str, number: int, partition_key: str | None, payload: bytes, created_us: int, written_us: int
+    shard_id: str,
+    number: int,
+    partition_key: str | None,
+    payload: bytes,
+    created_us: int,
+    written_us: int,
+    *,
+    is_encrypted: bool = False,
 ) -> PutRecord:
     """A record, with its JSON in a GetRecords answer made once."""
     told: dict[str, Any] = {
@@ -64,6 +74,8 @@ def put_record(
     }
     if partition_key is not None:
         told["PartitionKey"] = partition_key
+    if is_encrypted:
+        told["EncryptionType"] = "KMS"
     return PutRecord(shard_id, str(number), partition_key, payload, created_us, written_us, _encode(told))
 
 
@@ -77,6 +89,7 @@ class KinesisShard(SimulatedShard):
         self.parents = tuple(parents)
         self.keys = keys
         self.rests_until_us = 0  # it gave as much as its rate allows until then
+        self.intake = Intake()
 
 
 class KinesisTruth:
@@ -91,6 +104,9 @@ class KinesisTruth:
         self.retention_us = 24 * HOUR_US
         self.is_on_demand = False
         self.distributes = False  # AUTO: records are spread over the shards, whatever their keys
+        self.gone_us: int | None = None  # DELETING until then, and gone after that
+        self.settings = Settings()
+        self.consumers = Consumers(arn)
         self.shards: dict[str, KinesisShard] = {}  # by id, in the order created
         self.history: list[PutRecord] = []
         self.listing = Listing()
@@ -100,6 +116,8 @@ class KinesisTruth:
 
     def status(self, now_us: int) -> str:
         """Where it stands in its life."""
+        if self.gone_us is not None:
+            return "DELETING"
         if now_us < self.active_us:
             return "CREATING"
         return "UPDATING" if now_us < self.updated_us else "ACTIVE"
@@ -165,7 +183,9 @@ class KinesisTruth:
     def split(self, shard: KinesisShard, at: int, now_us: int, names: Sequence[str | None] = (None, None)) -> list[str]:
         """A shard closes, and two follow: the second one begins at this hash key."""
         if not shard.keys.first < at <= shard.keys.last:
-            raise Refusal("InvalidArgumentException", f"NewStartingHashKey {at} lies outside of shard {shard.id}")
+            told = f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} in stream {self.name} is not both"
+            keys = f"{shard.keys.first} and less than or equal to the shard's EndingHashKey {shard.keys.last}"
+            raise Refusal("InvalidArgumentException", f"{told} greater than the shard's StartingHashKey {keys}.")
         shard.close(now_us)
         parts = (HashKeys(shard.keys.first, at - 1), HashKeys(at, shard.keys.last))
         return [self._add(name, [shard.id], keys, now_us).name for name, keys in zip(names, parts, strict=True)]
@@ -173,7 +193,8 @@ class KinesisTruth:
     def merge(self, one: KinesisShard, other: KinesisShard, now_us: int, name: str | None = None) -> str:
         """Two neighbours close, and one shard follows them."""
         if one.keys.last + 1 != other.keys.first and other.keys.last + 1 != one.keys.first:
-            raise Refusal("InvalidArgumentException", f"Shards {one.id} and {other.id} are not an adjacent pair")
+            told = f"Shards {one.id} and {other.id} in stream {self.name} are not an adjacent pair of shards"
+            raise Refusal("InvalidArgumentException", f"{told} eligible for merging.")
         one.close(now_us)
         other.close(now_us)
         keys = HashKeys(min(one.keys.first, other.keys.first), max(one.keys.last, other.keys.last))
@@ -202,6 +223,11 @@ class KinesisTruth:
 
     # -- records
 
+    @property
+    def last_number(self) -> int:
+        """The greatest sequence number given out so far."""
+        return self._number
+
     def next_number(self) -> int:
         """A sequence number greater than any given out so far; with gaps, as the service leaves them."""
         self._number += (1 << 64) + self._number % 7919
@@ -225,7 +251,9 @@ class KinesisTruth:
         self, shard: KinesisShard, partition_key: str | None, payload: bytes, created_us: int, now_us: int
     ) -> PutRecord:
         """The next record of a shard."""
-        record = put_record(shard.id, self.next_number(), partition_key, payload, created_us, now_us)
+        is_encrypted = self.settings.key_id is not None
+        number = self.next_number()
+        record = put_record(shard.id, number, partition_key, payload, created_us, now_us, is_encrypted=is_encrypted)
         shard.add(record)
         self.history.append(record)
         return record

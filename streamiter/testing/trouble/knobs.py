@@ -73,6 +73,9 @@ class Knobs:
     stale_number: Literal["horizon", "refused", "empty"] = (
         "horizon"  # what becomes of a number that is not held any more
     )
+    put_rate: float | None = None  # records a second that go into a shard of Kinesis; the real one: 1000
+    put_bytes_rate: float | None = None  # bytes a second that go into it; the real one: 1 MiB
+    shard_limit: int = 20_000  # open shards of all streams in PROVISIONED mode
     tells_children: bool = True  # whether the last page of a shard has ChildShards; some emulators leave them out
 
     # Answers

@@ -1,0 +1,254 @@
+"""The child: one process, started without a shell, in a group of its own; its lines as they come, and its certain end."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from streamiter.multilang.command import Command
+from streamiter.multilang.stderr import Stderr
+from streamiter.multilang.wire import Lines
+
+logger = logging.getLogger("streamiter.multilang")
+
+PIECE: Final = 1 << 18
+PIPE_BYTES: Final = 1 << 20  # what a pipe holds, where the system lets us have so much
+WAITING_BYTES: Final = 1 << 22  # lines that were not looked at yet: above it, no more is read
+CLOSED_SECONDS: Final = 1.0  # from the end of its output until it has to be gone
+TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
+PARTIAL_SECONDS: Final = 1.0  # after so long, an unfinished line of standard error is shown
+
+_HERE: Final = Path(__file__).parent
+
+
+class Guard:
+    """The process that ends the children if this one is killed."""
+
+    GRACE_SECONDS: Final = 1.0
+
+    def __init__(self) -> None:
+        self._pipe: int | None = None
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> int:
+        """The pipe to it, which children tell of themselves through; it is started when the first child is."""
+        if self._pipe is None:
+            theirs, ours = os.pipe()
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-I", "-S", str(_HERE / "guard.py"), str(self.GRACE_SECONDS)),
+                    stdin=theirs,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except BaseException:
+                os.close(ours)
+                raise
+            finally:
+                os.close(theirs)
+            self._pipe = ours
+        return self._pipe
+
+    def forget(self, group: int) -> None:
+        """This group has ended."""
+        if self._pipe is not None:
+            with suppress(OSError):
+                os.write(self._pipe, b"-%d\n" % group)
+
+    async def close(self) -> None:
+        """Nothing is left to be guarded."""
+        if self._pipe is not None and self._process is not None:
+            os.close(self._pipe)
+            self._pipe = None
+            await self._process.wait()
+
+
+class Child:
+    """A process that speaks the protocol. `on_news` is called when a line came, or it ended."""
+
+    def __init__(self, command: Command, guard: Guard, label: str) -> None:
+        self.command = command
+        self.turn = asyncio.Lock()  # who holds it has an action out
+        self.label = label  # the shards that it works on
+        self.listeners: set[Callable[[], None]] = set()
+        self.is_broken = False  # it has to end: it failed one of its shards
+        self.is_closed = False  # its output ended
+        self._guard = guard
+        self._process: asyncio.subprocess.Process | None = None
+        self._lines: deque[bytes] = deque()
+        self._waiting = 0
+        self._room = asyncio.Event()
+        self._stderr = Stderr()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Starts it."""
+        command, pipe = self.command, await self._guard.start()
+        trampoline = (sys.executable, "-I", "-S", str(_HERE / "trampoline.py"), str(pipe), str(command.memory_bytes))
+        self._process = await asyncio.create_subprocess_exec(
+            *trampoline,
+            *command.words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=PIECE,
+            cwd=command.folder,
+            env=dict(command.environment),
+            pass_fds=(pipe,),
+            start_new_session=True,
+        )
+        for stream in (self._process.stdin, self._process.stdout):
+            _widen(stream)
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(work) for work in (self._read(), self._read_errors(), self._wait())]
+
+    # -- what it is like
+
+    @property
+    def pid(self) -> int:
+        """Its process, which its group is named after."""
+        return 0 if self._process is None else self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """What it exited with; None while it lives."""
+        return None if self._process is None else self._process.returncode
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone, and all that it wrote was read."""
+        return self.code is not None and self.is_closed
+
+    @property
+    def tail(self) -> str:
+        """The last lines of its standard error."""
+        return self._stderr.tail
+
+    # -- talking
+
+    def take(self) -> bytes | None:
+        """The next line that came; None: none is there."""
+        if not self._lines:
+            return None
+        line = self._lines.popleft()
+        self._waiting -= len(line)
+        self._room.set()
+        return line
+
+    async def write(self, line: bytes) -> None:
+        """Sends a line; comes back once there is room for the next. A child that is gone is noticed by its end."""
+        assert self._process is not None and self._process.stdin is not None
+        with suppress(ConnectionError):
+            self._process.stdin.write(line)
+            await self._process.stdin.drain()
+
+    # -- ending
+
+    async def end(self) -> None:
+        """The end of its input; after a grace, it and all that it started are killed. Comes back when it is gone."""
+        self._close_input()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._tasks[2]), self.command.grace_seconds)
+            return
+        logger.warning(
+            "%s: %s (pid %d) goes on after the end of its input: killed", self.label, self.command.name, self.pid
+        )
+        await self.kill()
+
+    async def kill(self) -> None:
+        """SIGTERM for its group, a moment, and SIGKILL. Comes back when it is gone."""
+        self._close_input()
+        if self.code is None:
+            self._signal(signal.SIGTERM)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(self._tasks[2]), TERM_SECONDS)
+                return
+            self._signal(signal.SIGKILL)
+        await self._tasks[2]
+
+    def kill_now(self) -> None:
+        """SIGKILL, without waiting."""
+        if self.code is None:
+            self._signal(signal.SIGKILL)
+
+    # -- inside
+
+    def _close_input(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _tell(self) -> None:
+        for listener in list(self.listeners):
+            listener()
+
+    async def _read(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        lines = Lines(self.command.line_limit)
+        while piece := await self._process.stdout.read(PIECE):
+            too_long = lines.too_long
+            for line in lines.feed(piece):
+                if line and not line.isspace():
+                    self._lines.append(line)
+                    self._waiting += len(line)
+            if lines.too_long > too_long:
+                logger.warning("%s: a line above %d bytes is left out", self.label, self.command.line_limit)
+            if self._lines:
+                self._tell()
+            while self._waiting > WAITING_BYTES:
+                self._room.clear()
+                await self._room.wait()
+        self.is_closed = True
+        self._tell()
+
+    async def _read_errors(self) -> None:
+        assert self._process is not None and self._process.stderr is not None
+        stream = self._process.stderr
+        read: asyncio.Task[bytes] | None = None
+        while True:
+            read = read or asyncio.ensure_future(stream.read(PIECE))
+            done, _ = await asyncio.wait({read}, timeout=PARTIAL_SECONDS)
+            if not done:
+                self._log(self._stderr.rest())
+                continue
+            piece, read = read.result(), None
+            if not piece:
+                self._log(self._stderr.rest())
+                return
+            self._log(self._stderr.feed(piece))
+
+    def _log(self, lines: list[tuple[int, str]]) -> None:
+        for level, text in lines:
+            logger.log(level, "%s: %s", self.label, text)
+
+    async def _wait(self) -> None:
+        """Until it is gone; then all that it started is ended, too: it may hold the pipes open."""
+        assert self._process is not None
+        await self._process.wait()
+        self._signal(signal.SIGKILL)
+        self._guard.forget(self.pid)
+        _, reading = await asyncio.wait(self._tasks[:2], timeout=CLOSED_SECONDS)
+        for task in reading:  # something outside of its group holds the pipe
+            task.cancel()
+        self.is_closed = True
+        self._tell()
+
+
+def _widen(stream: asyncio.StreamWriter | asyncio.StreamReader | None) -> None:
+    transport = getattr(stream, "transport", None) or getattr(stream, "_transport", None)
+    pipe = None if transport is None else transport.get_extra_info("pipe")
+    if pipe is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):  # the user has as many pages in pipes as the system allows
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)

@@ -1,0 +1,102 @@
+"""Marks: where in its shard a child may put the checkpoint: between the last one and the last record that it was given."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from streamiter.multilang.wire import Ask
+
+END = "SHARD_END"
+MOST_DIGITS: Final = 99  # as position.py has it: more do not go into a token
+MOST_GIVEN: Final = 200_000  # marks that are kept, of a child that makes no checkpoint: above it, the oldest go
+
+
+class Mark(NamedTuple):
+    """A place: a record's number, and which one of those it is that were packed under this number."""
+
+    number: str
+    sub: int = 0
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What places compare by."""
+        return int(self.number), self.sub
+
+    @property
+    def checkpoint(self) -> str:
+        """As a lease keeps it."""
+        return f"{self.number}/{self.sub}" if self.sub else self.number
+
+    @classmethod
+    def of(cls, checkpoint: str) -> Mark | None:
+        """The place of a lease's checkpoint; None where that is a name, such as TRIM_HORIZON."""
+        number, _, sub = checkpoint.partition("/")
+        return cls(number, int(sub or 0)) if _is_number(number) else None
+
+
+class Verdict(Enum):
+    """What becomes of a checkpoint that a child asks for, where it is not to be written."""
+
+    REFUSED = auto()
+    STANDS = auto()  # there is nothing to write
+
+
+class Marks:
+    """The last checkpoint, and the records given since, of one shard in one child's hands.
+
+    A checkpoint is put at a record that was given: where a child names a place between two of them, at the one before it. A
+    number that no record has would be nowhere for the service, and a sub-number beyond a record's last would skip others.
+    """
+
+    def __init__(self, standing: Mark | None) -> None:
+        self.standing = standing
+        self.last = standing
+        self.is_ended = False  # the child made its checkpoint at the shard's end
+        self._given: list[Mark] = []  # since the last checkpoint, but for the oldest of very many
+
+    def delivered(self, marks: Iterable[Mark]) -> None:
+        """The child is given these records, in the shard's order."""
+        self._given += marks
+        if self._given:
+            self.last = self._given[-1]
+        if len(self._given) > MOST_GIVEN:
+            del self._given[: MOST_GIVEN // 2]
+
+    def put(self, mark: Mark) -> None:
+        """The checkpoint stands here now."""
+        self.standing = mark
+        del self._given[: self._count_upto(mark)]
+
+    def judge(self, ask: Ask, *, is_end: bool) -> Mark | Verdict:
+        """Where the checkpoint is to be put; or why it need not, or must not, be."""
+        if ask.sequence_number is None or (is_end and ask.sequence_number == END):
+            return self._moved(self.last)
+        sub = 0 if ask.sub_sequence_number is None else ask.sub_sequence_number
+        # Java's daemon takes TRIM_HORIZON and LATEST, and writes them into the table: records come twice then, or are lost.
+        if not _is_number(ask.sequence_number) or isinstance(sub, str) or sub < 0 or self.last is None:
+            return Verdict.REFUSED
+        mark = Mark(ask.sequence_number, sub)
+        if mark.key > self.last.key or (self.standing is not None and mark.key < self.standing.key):
+            return Verdict.REFUSED
+        if mark.key == self.last.key:
+            return self._moved(self.last)
+        count = self._count_upto(mark)
+        return self._moved(self._given[count - 1] if count else self.standing)
+
+    def _count_upto(self, mark: Mark) -> int:
+        """How many of the records given do not lie behind this place."""
+        if self.last is not None and mark.key == self.last.key:
+            return len(self._given)
+        return bisect_right(self._given, mark.key, key=lambda given: given.key)
+
+    def _moved(self, mark: Mark | None) -> Mark | Verdict:
+        if mark is None or (self.standing is not None and mark.key == self.standing.key):
+            return Verdict.STANDS
+        return mark
+
+
+def _is_number(text: str) -> bool:
+    return 0 < len(text) <= MOST_DIGITS and text.isascii() and text.isdigit()

@@ -1,0 +1,237 @@
+"""Properties: a KCL application's .properties file, in Java's syntax, as what our daemon does; unknown names are told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Final
+
+from streamiter.errors import InvalidOption
+
+# What decides something here, ...
+MEANT: Final = (
+    *(
+        "executableName",
+        "applicationName",
+        "streamName",
+        "streamArn",
+        "regionName",
+        "kinesisEndpoint",
+        "dynamoDBEndpoint",
+    ),
+    *("initialPositionInStream", "initialPositionInStreamExtended", "maxRecords", "idleTimeBetweenReadsInMillis"),
+    *("failoverTimeMillis", "shutdownGraceMillis", "timeoutInSeconds", "callProcessRecordsEvenForEmptyRecordList"),
+    *("workerId", "AwsCredentialsProvider", "retrievalMode", "processingLanguage"),
+)
+# ... and what the Java library knows, and we need not: each with why, for those who wonder.
+NEEDLESS: Final = {
+    **dict.fromkeys(
+        (
+            "shardSyncIntervalMillis",
+            "parentShardPollIntervalMillis",
+            "shardPrioritization",
+            "listShardsBackoffTimeInMillis",
+        ),
+        "shards are listed as often as their ends ask for",
+    ),
+    **dict.fromkeys(
+        (
+            "metricsLevel",
+            "metricsBufferTimeMillis",
+            "metricsMaxQueueSize",
+            "metricsEnabledDimensions",
+            "cloudWatchEndpoint",
+        ),
+        "no metrics are sent to CloudWatch",
+    ),
+    **dict.fromkeys(
+        ("clientVersionConfig", "isGracefulLeaseHandoffEnabled", "gracefulLeaseHandoffTimeoutMillis"),
+        "leases are always handed over gracefully",
+    ),
+    **dict.fromkeys(
+        (
+            *("leaseAssignmentIntervalMillis", "workerMetricsReporterFreqInMillis", "workerMetricsTableName"),
+            *(
+                "maxLeasesForWorker",
+                "maxLeasesToStealAtOneTime",
+                "maxLeaseRenewalThreads",
+                "workerUtilizationAwareAssignment",
+            ),
+            *("coordinatorStateTableName", "leaseTableDeletionProtectionEnabled", "leaseTablePitrEnabled"),
+        ),
+        "leases are balanced by their number alone",
+    ),
+    **dict.fromkeys(
+        ("initialLeaseTableReadCapacity", "initialLeaseTableWriteCapacity", "billingMode", "tableName"),
+        "the table is named as the application, and pays by request",
+    ),
+    **dict.fromkeys(
+        (
+            "cleanupLeasesUponShardCompletion",
+            "completedLeaseCleanupIntervalMillis",
+            "garbageLeaseCleanupIntervalMillis",
+        ),
+        "leases of completed shards go when the service lists the shard no more",
+    ),
+    **dict.fromkeys(
+        (
+            *("maxActiveThreads", "taskBackoffTimeMillis", "validateSequenceNumberBeforeCheckpointing", "userAgent"),
+            *(
+                "socketTimeout",
+                "requestTimeout",
+                "retryGetRecordsInSeconds",
+                "maxGetRecordsThreadPool",
+                "logWarningForTaskAfterMillis",
+            ),
+            *(
+                "skipShardSyncAtStartupIfLeasesExist",
+                "skipShardSyncAtWorkerInitializationIfLeasesExist",
+                "dataFetchingStrategy",
+            ),
+            *("AwsCredentialsProviderDynamoDB", "AwsCredentialsProviderCloudWatch", "ignoreUnexpectedChildShards"),
+        ),
+        "it has no meaning here",
+    ),
+}
+# Java's names for where credentials come from that boto3's own chain looks at, too.
+CREDENTIALS: Final = (
+    *("DefaultCredentialsProvider", "DefaultAWSCredentialsProviderChain", "EnvironmentVariableCredentialsProvider"),
+    *("ProfileCredentialsProvider", "InstanceProfileCredentialsProvider", "ContainerCredentialsProvider"),
+    *("WebIdentityTokenFileCredentialsProvider", "SystemPropertyCredentialsProvider", "AwsCredentialsProviderChain"),
+)
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_KEY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What a file says, and what there is to tell of it."""
+
+    values: Mapping[str, str]  # by the names of MEANT
+    notes: tuple[str, ...] = field(default=())  # what is ignored
+
+    def number(self, name: str, least: int = 0) -> int | None:
+        """A whole number; None where it is not named."""
+        text = self.values.get(name)
+        if text is None:
+            return None
+        if not re.fullmatch(r"\d{1,18}", text) or int(text) < least:
+            raise InvalidOption(f"{name} = {text}: it takes a whole number, {least} or more")
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        """True or false; false where it is not named."""
+        text = self.values.get(name, "false").lower()
+        if text not in ("true", "false"):
+            raise InvalidOption(f"{name} = {self.values[name]}: it is true or false")
+        return text == "true"
+
+    def needed(self, name: str) -> str:
+        """What there has to be."""
+        if not self.values.get(name):
+            raise InvalidOption(f"{name} is missing: the Java daemon asks for it, too")
+        return self.values[name]
+
+
+def read_properties(content: bytes) -> Properties:
+    """A file's properties; InvalidOption where a value cannot be meant, with its name."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")  # as Java reads them
+    values, notes = {}, []
+    known = {name.lower(): name for name in (*MEANT, *NEEDLESS)}
+    for name, value in parse(text).items():
+        meant = known.get(name.lower())
+        if meant is None:
+            near = get_close_matches(name, known.values(), n=1)
+            notes.append(f"{name} is no property that we know, and is ignored" + (f": {near[0]}?" if near else ""))
+        elif meant in NEEDLESS:
+            notes.append(f"{meant} is ignored: {NEEDLESS[meant]}")
+        else:
+            values[meant] = value.strip()
+    found = Properties(values, tuple(notes))
+    _check(found)
+    return found
+
+
+def parse(text: str) -> dict[str, str]:
+    """Names and values, by Java's rules: comments, lines that go on, escapes. The last one of a name counts."""
+    found: dict[str, str] = {}
+    for line in _logical(text):
+        match = _KEY.match(line)
+        assert match is not None
+        found[_unescaped(match[1])] = _unescaped(line[match.end() :])
+    return found
+
+
+def _logical(text: str) -> list[str]:
+    lines: list[str] = []
+    goes_on = False
+    for raw in re.split(r"\r\n|\r|\n", text):
+        line = raw.lstrip(" \t\f")
+        if not goes_on and (not line or line[0] in "#!"):
+            continue
+        lines[-1:] = [lines[-1] + line] if goes_on else [*lines[-1:], line]
+        slashes = len(line) - len(line.rstrip("\\"))
+        goes_on = slashes % 2 == 1
+        if goes_on:
+            lines[-1] = lines[-1][:-1]
+    return lines
+
+
+def _unescaped(text: str) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        code = match[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
+
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", replaced, text, flags=re.DOTALL)
+
+
+def _check(found: Properties) -> None:
+    found.needed("executableName")
+    name = found.needed("applicationName")
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name):
+        raise InvalidOption(f"applicationName = {name}: it names a DynamoDB table: 3 to 255 letters, digits, and - _ .")
+    if not (found.values.get("streamName") or found.values.get("streamArn")):
+        raise InvalidOption("streamName or streamArn is missing: one of them says what is read")
+    position = found.values.get("initialPositionInStream", "LATEST")
+    if position not in ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"):
+        raise InvalidOption(f"initialPositionInStream = {position}: it is TRIM_HORIZON, LATEST, or AT_TIMESTAMP")
+    if position == "AT_TIMESTAMP" and "initialPositionInStreamExtended" not in found.values:
+        raise InvalidOption("initialPositionInStream = AT_TIMESTAMP: initialPositionInStreamExtended says when")
+    mode = found.values.get("retrievalMode", "POLLING").upper()
+    if mode not in ("POLLING", "DEFAULT", "FANOUT"):
+        raise InvalidOption(
+            f"retrievalMode = {mode}: it is POLLING, FANOUT or DEFAULT; all of them are read by polling here"
+        )
+    given = found.values.get("AwsCredentialsProvider", CREDENTIALS[0])
+    provider = given.partition("|")[0].rpartition(".")[2]
+    if provider.lower() not in {told.lower() for told in CREDENTIALS}:
+        raise InvalidOption(
+            f"AwsCredentialsProvider = {given}: credentials come from AWS's usual chain: the environment, AWS_PROFILE, a role. "
+            f"Write {CREDENTIALS[0]}"
+        )
+    for number, least in NUMBERS.items():
+        found.number(number, least)
+    found.flag("callProcessRecordsEvenForEmptyRecordList")
+
+
+NUMBERS: Final[Mapping[str, int]] = {
+    "initialPositionInStreamExtended": 0,
+    "maxRecords": 1,
+    "idleTimeBetweenReadsInMillis": 0,
+    "failoverTimeMillis": 1000,
+    "shutdownGraceMillis": 0,
+    "timeoutInSeconds": 1,
+}
+
+
+def words_of(executable: str) -> list[str]:
+    """The command, cut as the Java daemon cuts it: at blanks; no quotes, no shell."""
+    return executable.split()
+
+
+__all__: list[Any] = ["Properties", "parse", "read_properties", "words_of"]

@@ -1,0 +1,139 @@
+"""Operations on shards: listed, split, merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamiter.clock import microseconds
+from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.kinesis.asked import check_names_stream, wrong
+from streamiter.testing.kinesis.filters import filtered
+from streamiter.testing.kinesis.iterators import ListToken
+from streamiter.testing.kinesis.operations import Asked, Operation, Operations
+from streamiter.testing.kinesis.service import check_status, hash_keys
+from streamiter.testing.kinesis.settings import check_often
+from streamiter.testing.kinesis.stream_operations import check_count, told_stream
+from streamiter.testing.kinesis.truth import KinesisShard, KinesisTruth
+
+MAX_SHARDS = 1000
+MOST_COUNT_CHANGES = 10  # in 24 hours
+
+
+class ShardOperations(Operations):
+    """See operations.Operations."""
+
+    @property
+    def all(self) -> dict[str, Operation]:
+        return {
+            "DescribeStream": self._describe,
+            "ListShards": self._list,
+            "SplitShard": self._split,
+            "MergeShards": self._merge,
+            "UpdateShardCount": self._update_count,
+        }
+
+    # -- listed
+
+    def _describe(self, asked: Asked, now_us: int) -> dict[str, Any]:
+        stream = self._stream(asked, now_us)
+        after = asked.get("ExclusiveStartShardId")
+        if stream.status(now_us) == "CREATING":
+            return {"StreamDescription": told_stream(stream, now_us) | {"Shards": [], "HasMoreShards": False}}
+        shards, following = self._rows(stream, list(stream.shards.values()), after, asked.get("Limit") or 100, now_us)
+        told = told_stream(stream, now_us) | {"Shards": shards, "HasMoreShards": following is not None}
+        return {"StreamDescription": told}
+
+    def _list(self, asked: Asked, now_us: int) -> dict[str, Any]:
+        after = asked.get("ExclusiveStartShardId")
+        if "NextToken" in asked:
+            for member in ("StreamName", "StreamCreationTimestamp", "ExclusiveStartShardId"):
+                if member in asked:
+                    raise wrong(f"NextToken and {member} cannot be provided together.")
+            token = ListToken.read(asked["NextToken"], now_us)
+            if not token.stream:
+                raise wrong("NextToken is invalid")
+            limit = asked.get("MaxResults")
+            asked, after = {"StreamName": token.stream, "ShardFilter": token.filter, "MaxResults": limit}, token.after
+        check_names_stream(asked)
+        stream = self._service.stream(asked.get("StreamName"), asked.get("StreamARN"), now_us)
+        self._service.check_created(stream, asked.get("StreamCreationTimestamp"))
+        check_status(stream, ("ACTIVE", "UPDATING"), now_us)
+        shard_filter = asked.get("ShardFilter")
+        shards = filtered(stream, shard_filter, now_us)
+        rows, following = self._rows(stream, shards, after, asked.get("MaxResults") or MAX_SHARDS, now_us)
+        if following is None:
+            return {"Shards": rows}
+        return {"Shards": rows, "NextToken": ListToken(stream.name, following, now_us, shard_filter).encode()}
+
+    def _rows(
+        self, stream: KinesisTruth, shards: list[KinesisShard], after: str | None, limit: int, now_us: int
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        stream.listing.weather = self._knobs.weather
+        limit = min(limit, self._knobs.shards_per_page * 10)
+        page = stream.listing.page(shards, after, limit, now_us, empty_end=self._knobs.ends_with_empty_page)
+        rows = []
+        for row in page.rows:
+            shard = stream.shards[row.shard_id]
+            numbers = {"StartingSequenceNumber": str(row.starting)}
+            if row.ending is not None:
+                numbers["EndingSequenceNumber"] = str(row.ending)
+            parents = dict(zip(("ParentShardId", "AdjacentParentShardId"), shard.parents, strict=False))
+            rows.append(
+                {"ShardId": shard.id, **parents, "HashKeyRange": hash_keys(shard), "SequenceNumberRange": numbers}
+            )
+        return rows, page.last_id
+
+    # -- split and merged
+
+    def _split(self, asked: Asked, now_us: int) -> None:
+        stream = self._reshardable(asked, now_us)
+        shard = self._open(stream, asked["ShardToSplit"])
+        self._service.check_shards(1)
+        stream.split(shard, int(asked["NewStartingHashKey"]), now_us)
+        self._service.resharded(stream, now_us)
+
+    def _merge(self, asked: Asked, now_us: int) -> None:
+        stream = self._reshardable(asked, now_us)
+        pair = self._open(stream, asked["ShardToMerge"]), self._open(stream, asked["AdjacentShardToMerge"])
+        stream.merge(*pair, now_us)
+        self._service.resharded(stream, now_us)
+
+    def _reshardable(self, asked: Asked, now_us: int) -> KinesisTruth:
+        stream = self._active(asked, now_us)
+        if stream.is_on_demand:
+            told = "its shards are the service's to split and merge"
+            raise invalid(f"Stream {stream.name} is in ON_DEMAND mode: {told}")
+        return stream
+
+    def _open(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
+        place = f"in stream {stream.name} under account {self._service.account}"
+        if shard_id not in stream.shards:
+            raise Refusal("ResourceNotFoundException", f"Could not find shard {shard_id} {place}.")
+        shard = self._service.shard(stream, shard_id)
+        if shard.is_closed:
+            told = "has already been merged or split, and thus is not eligible for merging or splitting."
+            raise wrong(f"Shard {shard_id} {place} {told}")
+        return shard
+
+    def _update_count(self, asked: Asked, now_us: int) -> dict[str, Any]:
+        stream = self._reshardable(asked, now_us)
+        before, target = len(stream.open_shards()), asked["TargetShardCount"]
+        bounds = ((target > before * 2, "up to more than double"), (target < before / 2, "down below half of"))
+        for is_beyond, words in bounds:
+            if is_beyond:
+                counts = f"Current open shard count: {before} Target shard count: {target}"
+                raise wrong(f"UpdateShardCount cannot scale {words} your current open shard count. {counts}")
+        check_count(target)
+        self._service.check_shards(max(0, target - before))
+        changes = stream.settings.count_changes_us
+        check_often(changes, MOST_COUNT_CHANGES, now_us, "UpdateShardCount may scale a stream")
+        stream.reshard(target, now_us)
+        self._service.resharded(stream, now_us)
+        told = {"StreamName": stream.name, "StreamARN": stream.arn}
+        return told | {"CurrentShardCount": before, "TargetShardCount": target}
+
+
+def time_us(asked: Asked) -> int | None:
+    """The time in a request, if there is one."""
+    time = asked.get("Timestamp")
+    return None if time is None else microseconds(time)

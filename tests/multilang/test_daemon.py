@@ -1,0 +1,193 @@
+"""The daemon as a process of its own: the KCL's properties and table, signals, and what a kill leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import environment
+from tests.multilang.rig import CHILD, Rig
+from tests.multilang.test_children import is_gone
+from tests.stream.helpers import soon
+
+ROOT = Path(__file__).parent.parent.parent
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(180)]
+
+PROPERTIES = """
+executableName = {python} {child} {notes} {what}
+applicationName = shop-app
+streamName = clicks
+initialPositionInStream = TRIM_HORIZON
+regionName = us-east-1
+failoverTimeMillis = 2000
+shutdownGraceMillis = 10000
+AwsCredentialsProvider = DefaultCredentialsProvider
+metricsLevel = NONE
+"""
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    made = Rig(tmp_path, "S1 ~ S2")
+    yield made
+    made.close()
+
+
+@contextmanager
+def daemon(rig: Rig, folder: Path, *words: object) -> Iterator[subprocess.Popen[bytes]]:
+    kept = {"AWS_ENDPOINT_URL": rig.sim.endpoint_url, "PYTHONPATH": str(ROOT)}
+    with open(folder / "log.txt", "ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamiter", "multilang", *map(str, words)],
+            cwd=folder,
+            env=environment(**kept),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def properties(rig: Rig, folder: Path, what: str = "") -> Path:
+    file = folder / "app.properties"
+    file.write_text(PROPERTIES.format(python=sys.executable, child=CHILD, notes=rig.notes, what=what))
+    return file
+
+
+def rows(rig: Rig) -> dict[str, dict[str, Any]]:
+    """The KCL's own rows."""
+    items = rig.sim.client("dynamodb").scan(TableName="shop-app", ConsistentRead=True)["Items"]
+    return {item["leaseKey"]["S"]: item for item in items}
+
+
+def numbers(rig: Rig) -> set[str]:
+    """The last record of each shard."""
+    return {record.sequence_number for record in rig.stream.history[-2:]}
+
+
+def test_properties_and_the_kcls_own_table(rig: Rig, tmp_path: Path):
+    texts = rig.put("S1", 1) + rig.put("S2", 1)
+    with daemon(rig, tmp_path, "--properties", properties(rig, tmp_path)) as process:
+        rig.wait_for(texts)
+        soon(lambda: {row["checkpoint"]["S"] for row in rows(rig).values()} == numbers(rig))
+        assert all(row["leaseOwner"]["S"] for row in rows(rig).values())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert [rig.actions(shard)[-3:] for shard in ("S1", "S2")] == [["shutdownRequested", "leaseLost", "end"]] * 2
+    assert not any("leaseOwner" in row for row in rows(rig).values())
+    log = (tmp_path / "log.txt").read_text()
+    assert "metricsLevel is ignored: no metrics are sent to CloudWatch" in log
+
+
+def test_rows_of_shards_that_begin_at_the_latest_say_so_as_javas_do(rig: Rig, tmp_path: Path):
+    rig.put("S1", 1)
+    file = properties(rig, tmp_path)
+    file.write_text(file.read_text().replace("TRIM_HORIZON", "LATEST"))
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        soon(lambda: len(rig.pids()) == 2)
+        assert {row["checkpoint"]["S"] for row in rows(rig).values()} == {"LATEST"}
+        process.kill()
+        process.wait()
+    texts = rig.put("S1", 1)
+    with daemon(rig, tmp_path, "--properties", file):
+        rig.wait_for(texts)
+    assert set(rig.given()) <= {"record 1"}, "from the first start on, and nothing before it"
+
+
+def test_a_row_that_java_left_is_gone_on_with(rig: Rig, tmp_path: Path):
+    """As 3.1.3 leaves it: its owner stands there still, and its counter stands still."""
+    rig.put("S1", 3)
+    rig.sim.client("dynamodb").create_table(
+        TableName="shop-app",
+        KeySchema=[{"AttributeName": "leaseKey", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "leaseKey", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    for shard, place in (("S1", rig.stream.history[1].sequence_number), ("S2", "TRIM_HORIZON")):
+        rig.sim.client("dynamodb").put_item(
+            TableName="shop-app",
+            Item={
+                "leaseKey": {"S": rig.stream.shard_id(shard)},
+                "leaseOwner": {"S": "java-worker"},
+                "leaseCounter": {"N": "17"},
+                "ownerSwitchesSinceCheckpoint": {"N": "0"},
+                "checkpoint": {"S": place},
+                "checkpointSubSequenceNumber": {"N": "0"},
+                "throughputKBps": {"N": "1.5"},
+            },
+        )
+    with daemon(rig, tmp_path, "--properties", properties(rig, tmp_path)) as process:
+        rig.wait_for(["record 2"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert rig.given() == ["record 2"], "what lies before the checkpoint does not come"
+    assert rows(rig)[rig.stream.shard_id("S1")]["throughputKBps"] == {"N": "1.5"}
+
+
+@pytest.mark.parametrize("what", ["", "stays"])
+def test_kill_9_of_the_daemon_leaves_no_child_and_loses_nothing(rig: Rig, tmp_path: Path, what: str):
+    file = properties(rig, tmp_path, f"{what} 9" if what else "")
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+        process.kill()
+        process.wait()
+        soon(lambda: all(is_gone(pid) for pid in rig.pids()), 20)
+    texts = rig.put("S1", 1) + rig.put("S2", 1)
+    with daemon(rig, tmp_path, "--properties", file):
+        rig.wait_for(texts)
+    assert set(rig.given()) == {f"record {number}" for number in range(4)}
+
+
+def test_ctrl_c_reaches_the_daemon_alone_and_its_children_shut_down(rig: Rig, tmp_path: Path):
+    words = ["--source", "kinesis://clicks", "--store", "sqlite:///leases.db", "--", sys.executable, CHILD, rig.notes]
+    with daemon(rig, tmp_path, *words) as process:
+        rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 0
+    assert rig.actions("S1")[-3:] == ["shutdownRequested", "leaseLost", "end"]
+    assert "KeyboardInterrupt" not in (tmp_path / "log.txt").read_text()
+
+
+def test_several_streams_in_one_daemon(rig: Rig, tmp_path: Path):
+    rig.sim.create_stream("views", "V1").put("V1", "a view")
+    texts = rig.put("S1", 1)
+    sources = ["--source", "kinesis://clicks", "--source", "kinesis://views"]
+    with daemon(rig, tmp_path, *sources, "--", sys.executable, CHILD, rig.notes) as process:
+        rig.wait_for([*texts, "a view"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert len(rig.pids()) == 3
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        ([], "say what to read"),
+        (["--source", "kinesis://clicks"], "no command is given"),
+        (["--source", "kinesis://clicks", "--", "no-such-thing"], "there is no program 'no-such-thing'"),
+        (["--source", "a", "--source", "dynamodb://a", "--", "true"], "two sources are called a"),
+        (["--source", "kinesis://a", "--env", "NO_SUCH", "--", "true"], "there is no such variable"),
+        (
+            ["--source", "kinesis://a", "--folder", "/no/where", "--", "true"],
+            "the working folder /no/where is not there",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(rig: Rig, tmp_path: Path, words: list[str], says: str):
+    with daemon(rig, tmp_path, *words) as process:
+        assert process.wait(60) == 2
+    assert says in (tmp_path / "log.txt").read_text()
