@@ -5,19 +5,16 @@ It needs Java and Maven, for the broker; so it runs only where it is named.
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 
+from benchmarks.log_rates import Rates, measured, row, streamed, timed, work_off
 from benchmarks.measure import Scale
-from benchmarks.results import Result, Row
-from streamiter import App, Stream
+from benchmarks.results import Result
+from streamiter import App
 from streamiter.log import Entry
 from streamiter.log.kafka import KafkaLog
 from tests.integration.kafka_broker import broker, jars
@@ -31,13 +28,6 @@ LOOP = "consume(500) by confluent-kafka"
 KEPT = Path(__file__).parents[2] / ".venv" / "kafka"
 
 
-class Rate(NamedTuple):
-    """Records a second, by the clock and by the CPU time of this process, the client's own threads included."""
-
-    wall: float
-    cpu: float
-
-
 def run(scale: Scale) -> Result:
     """Our turn and the peer's, one after the other, on the same broker and the same entries."""
     count = scale.of(400_000, 8_000)
@@ -46,46 +36,38 @@ def run(scale: Scale) -> Result:
         AdminClient({"bootstrap.servers": servers, "log_level": 0}).list_topics(timeout=60)
         rounds = [_round(servers, f"orders{turn}", count) for turn in range(scale.runs)]
 
-    def row(work: str, ours: str, peer: str, told: str, target: float | None) -> Row:
-        ratios = [found[ours].wall / found[peer].wall for found in rounds]
-        by_cpu = [found[ours].cpu / found[peer].cpu for found in rounds]
-        return Row(work, told, ratios, target, by_cpu=by_cpu)
-
-    measured = {
-        name: {"records_per_second": rate.wall, "records_per_cpu_second": rate.cpu}
-        for name, rate in rounds[len(rounds) // 2].items()
-    }
     return Result(
         [
-            row("append to a log in Kafka, batches of 1,000", "written", "produced", "produce() and flush()", None),
-            row("an app on it: batches of 500", "batches", "loop", LOOP, 0.4),
-            row("the same: events.records()", "events", "loop", LOOP, None),
-            row("Stream.batches, in one order", "streamed", "loop", LOOP, None),
+            row(
+                rounds,
+                "append to a log in Kafka, batches of 1,000",
+                "written",
+                "produced",
+                "produce() and flush()",
+                None,
+            ),
+            row(rounds, "an app on it: batches of 500", "batches", "loop", LOOP, 0.4),
+            row(rounds, "the same: events.records()", "events", "loop", LOOP, None),
+            row(rounds, "Stream.batches, in one order", "streamed", "loop", LOOP, None),
         ],
-        {"records": count, "payload_bytes": len(PAYLOAD), "partitions": PARTITIONS, "rates": measured},
+        {"records": count, "payload_bytes": len(PAYLOAD), "partitions": PARTITIONS, "rates": measured(rounds)},
         {"confluent-kafka": {"confluent-kafka": str(confluent_kafka.__version__)}},
     )
 
 
-def _round(servers: str, topic: str, count: int) -> dict[str, Rate]:
+def _round(servers: str, topic: str, count: int) -> Rates:
     with KafkaLog(servers, topic) as log, KafkaLog(servers, f"plain-{topic}") as plain:
         log.grow(PARTITIONS)
         plain.grow(PARTITIONS)
         url = f"kafka://{servers}/{topic}"
         return {
-            "written": _timed(lambda: _append(log, count)),
-            "produced": _timed(lambda: _produce(servers, f"plain-{topic}", count)),
-            "loop": _timed(lambda: _loop(servers, topic, count)),
-            "batches": _timed(lambda: _work(url, count, is_events=False)),
-            "events": _timed(lambda: _work(url, count, is_events=True)),
-            "streamed": _timed(lambda: _stream(log)),
+            "written": timed(lambda: _append(log, count)),
+            "produced": timed(lambda: _produce(servers, f"plain-{topic}", count)),
+            "loop": timed(lambda: _loop(servers, topic, count)),
+            "batches": timed(lambda: work_off(App("bench", store="memory:"), url, count, size=COUNT, is_events=False)),
+            "events": timed(lambda: work_off(App("bench", store="memory:"), url, count, size=COUNT, is_events=True)),
+            "streamed": timed(lambda: streamed(log, BATCH)),
         }
-
-
-def _timed(work: Callable[[], int]) -> Rate:
-    wall, cpu = time.monotonic(), time.process_time()
-    count = work()
-    return Rate(count / (time.monotonic() - wall), count / (time.process_time() - cpu))
 
 
 def _append(log: KafkaLog, count: int) -> int:
@@ -121,37 +103,3 @@ def _loop(servers: str, topic: str, count: int) -> int:
         done += len([(message.key(), message.value()) for message in consumer.consume(COUNT, 1.0)])
     consumer.close()
     return done
-
-
-def _work(url: str, count: int, *, is_events: bool) -> int:
-    """An app of one worker, from its start to its end."""
-    app = App("bench", store="memory:")
-    done = 0
-
-    def note(number: int) -> None:
-        nonlocal done
-        done += number
-        if done >= count:
-            app.stop()
-
-    if is_events:
-
-        @app.processor(url)
-        async def one_by_one(events: Any) -> None:
-            async for _ in events.records():
-                note(1)
-
-    else:
-
-        @app.processor(url, size=COUNT)
-        async def together(batch: Any) -> None:
-            note(len(batch))
-
-    asyncio.run(app.serve())
-    assert done == count
-    return done
-
-
-def _stream(log: KafkaLog) -> int:
-    with Stream(log) as stream:
-        return sum(map(len, stream.batches(BATCH, until="caught_up")))
