@@ -21,8 +21,8 @@ from streamiter.errors import (
 )
 from streamiter.log.base import Ends, Entry, Log, Slice
 from streamiter.log.kafka_lanes import Lanes
+from streamiter.log.kafka_messages import Deliveries, records_of
 from streamiter.log.kafka_words import confluent, in_our_words, kafka_words
-from streamiter.log.record import LogRecord
 from streamiter.urls import options_of
 
 CALL_SECONDS = 5.0  # no call takes longer; an append as long as the client's own tries, `delivery.timeout.ms`
@@ -118,7 +118,7 @@ class KafkaLog(Log):
     def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
         """Sends all at once, and waits until every in-sync replica has them."""
         self._check(partition)
-        producer, told = self._client("writing"), _Deliveries(len(entries))
+        producer, told = self._client("writing"), Deliveries(len(entries))
         for at, entry in enumerate(entries):
             report = told.reporter(at)
             while True:
@@ -161,7 +161,7 @@ class KafkaLog(Log):
                 _, last = self._watermarks(partition)
                 messages, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
             is_tip = not messages and lanes.written(partition) <= end
-        return Slice(_records(str(partition), messages), is_tip, seen_us)
+        return Slice(records_of(str(partition), messages), is_tip, seen_us)
 
     def seek(self, partition: int, time_us: int) -> int:
         """By the broker's index of times."""
@@ -330,40 +330,6 @@ _CONFIGS: dict[str, dict[str, Any]] = {
     "writing": {"enable.idempotence": True, "linger.ms": 5, "delivery.timeout.ms": 30_000},
     "admin": {},
 }
-
-
-class _Deliveries:
-    """What became of entries that were sent."""
-
-    def __init__(self, count: int) -> None:
-        self.numbers = [0] * count
-        self.missing = count
-        self.error: Any = None
-
-    def reporter(self, at: int) -> Any:
-        def report(error: Any, message: Any) -> None:
-            self.missing -= 1
-            if error is not None:
-                self.error = self.error or error
-            else:
-                self.numbers[at] = message.offset() + 1
-
-        return report
-
-
-def _records(shard_id: str, messages: Sequence[Any]) -> list[LogRecord]:
-    found = []
-    for message in messages:
-        kind, milliseconds = message.timestamp()
-        headers = message.headers()
-        found.append(  # by place: names would cost as much as all else of it
-            LogRecord(
-                *(shard_id, str(message.offset() + 1), milliseconds * 1000 if kind else None, None, 0, None, 0, False),
-                *(message.value(), None, False, message.key()),
-                tuple((name, value or b"") for name, value in headers) if headers else (),
-            )
-        )
-    return found
 
 
 def open_kafka(url: str) -> KafkaLog:
