@@ -40,9 +40,10 @@ CASES = {
     "multilang": "benchmarks.cases.multilang",
     "logs": "benchmarks.cases.logs",
     "redis_log": "benchmarks.cases.redis_log",
+    "kafka_log": "benchmarks.cases.kafka_log",
     "instructions": "benchmarks.instructions",
 }
-ASKED_FOR = {"instructions"}  # takes minutes, and valgrind
+ASKED_FOR = {"instructions", "kafka_log"}  # one takes minutes, and valgrind; the other a broker: Java and Maven
 
 
 def module_of(case: str) -> Any:

@@ -84,10 +84,16 @@ class Server:
     def calling(self) -> Iterator[Any]:
         """The client; what its calls raise comes in our words."""
         redis = load()
+        client = self._open(redis)
         try:
-            yield self._open(redis)
+            yield client
         except (redis.RedisError, redis.exceptions.RedisClusterException) as error:
             raise self.explained(error) from error
+        except (TypeError, ValueError, AttributeError, OSError) as error:
+            if self._client is client:
+                raise
+            # Another thread closed the connections meanwhile: redis-py finds no socket, and says so in many ways.
+            raise TransientError(f"{self._told} was closed while it was called") from error
 
     def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         """Runs a script; a server that does not know it, since it was started anew say, is told it."""

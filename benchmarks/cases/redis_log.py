@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import redis
 
+from benchmarks.log_rates import Rates, measured, row, streamed, timed, work_off
 from benchmarks.measure import Scale
-from benchmarks.results import Result, Row
-from streamiter import App, Stream
+from benchmarks.results import Result
+from streamiter import App
 from streamiter.log import Entry
 from streamiter.log.redis import RedisLog
 from tests.store import servers
@@ -28,63 +26,43 @@ LOOP = "XREADGROUP and XACK by redis-py"
 ROUNDS = itertools.count()
 
 
-class Rate(NamedTuple):
-    """Records a second, by the clock and by the CPU time of this process; the server's is nobody's."""
-
-    wall: float
-    cpu: float
-
-
 def run(scale: Scale) -> Result:
     """Our turn and the peer's, one after the other, on the same server and the same entries."""
     count = scale.of(160_000, 8_000)
     with tempfile.TemporaryDirectory() as folder, servers.valkey(Path(folder)) as port:
         rounds = [_round(port, count) for _ in range(scale.runs)]
 
-    def row(work: str, ours: str, peer: str, told: str, target: float | None) -> Row:
-        ratios = [found[ours].wall / found[peer].wall for found in rounds]
-        by_cpu = [found[ours].cpu / found[peer].cpu for found in rounds]
-        return Row(work, told, ratios, target, by_cpu=by_cpu)
-
-    measured = {
-        name: {"records_per_second": rate.wall, "records_per_cpu_second": rate.cpu}
-        for name, rate in rounds[len(rounds) // 2].items()
-    }
     return Result(
         [
-            row("append to a log in Redis, batches of 1,000", "written", "piped", "XADD, piped by redis-py", 0.5),
-            row("an app on it: batches of 100", "batches", "loop", LOOP, 0.6),
-            row("the same: events.records()", "events", "loop", LOOP, 0.3),
-            row("Stream.batches, in one order", "streamed", "loop", LOOP, None),
+            row(
+                rounds, "append to a log in Redis, batches of 1,000", "written", "piped", "XADD, piped by redis-py", 0.5
+            ),
+            row(rounds, "an app on it: batches of 100", "batches", "loop", LOOP, 0.6),
+            row(rounds, "the same: events.records()", "events", "loop", LOOP, 0.3),
+            row(rounds, "Stream.batches, in one order", "streamed", "loop", LOOP, None),
         ],
-        {"records": count, "payload_bytes": len(PAYLOAD), "partitions": PARTITIONS, "rates": measured},
+        {"records": count, "payload_bytes": len(PAYLOAD), "partitions": PARTITIONS, "rates": measured(rounds)},
         {"redis-py": {"redis": redis.__version__, "parser": _parser()}},
     )
 
 
-def _round(port: int, count: int) -> dict[str, Rate]:
+def _round(port: int, count: int) -> Rates:
     url = f"redis://127.0.0.1:{port}/orders?app=bench{next(ROUNDS)}"
     log = RedisLog(url)
     log.grow(PARTITIONS)
     with redis.Redis(port=port) as client:
         try:
             return {
-                "written": _timed(lambda: _append(log, count)),
-                "piped": _timed(lambda: _pipe(client, count)),
-                "loop": _timed(lambda: _loop(client, count)),
-                "batches": _timed(lambda: _work(port, url, count, is_events=False)),
-                "events": _timed(lambda: _work(port, url, count, is_events=True)),
-                "streamed": _timed(lambda: _stream(url)),
+                "written": timed(lambda: _append(log, count)),
+                "piped": timed(lambda: _pipe(client, count)),
+                "loop": timed(lambda: _loop(client, count)),
+                "batches": timed(lambda: _work(port, url, count, is_events=False)),
+                "events": timed(lambda: _work(port, url, count, is_events=True)),
+                "streamed": timed(lambda: streamed(url, BATCH)),
             }
         finally:
             client.flushall()
             log.close()
-
-
-def _timed(work: Callable[[], int]) -> Rate:
-    wall, cpu = time.monotonic(), time.process_time()
-    count = work()
-    return Rate(count / (time.monotonic() - wall), count / (time.process_time() - cpu))
 
 
 def _append(log: RedisLog, count: int) -> int:
@@ -123,37 +101,9 @@ def _loop(client: redis.Redis, count: int) -> int:
 
 
 def _work(port: int, url: str, count: int, *, is_events: bool) -> int:
-    """An app of one worker, whose leases are on the same server, from its start to its end."""
+    """Its leases are on the same server."""
     app = App(f"bench-{'events' if is_events else 'batches'}", store=f"redis://127.0.0.1:{port}/0")
-    done = 0
-
-    def note(number: int) -> None:
-        nonlocal done
-        done += number
-        if done >= count:
-            app.stop()
-
-    if is_events:
-
-        @app.processor(url)
-        async def one_by_one(events: Any) -> None:
-            async for _ in events.records():
-                note(1)
-
-    else:
-
-        @app.processor(url, size=COUNT)
-        async def together(batch: Any) -> None:
-            note(len(batch))
-
-    asyncio.run(app.serve())
-    assert done == count
-    return done
-
-
-def _stream(url: str) -> int:
-    with Stream(url) as stream:
-        return sum(map(len, stream.batches(BATCH, until="caught_up")))
+    return work_off(app, url, count, size=COUNT, is_events=is_events)
 
 
 def _parser() -> str:

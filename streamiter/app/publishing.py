@@ -19,7 +19,7 @@ from streamiter.token import load_token
 
 logger = logging.getLogger("streamiter.app")
 
-FINISH_SECONDS = 1.0
+FINISH_SECONDS = 3.0
 
 
 class Publishing:

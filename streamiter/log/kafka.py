@@ -21,8 +21,8 @@ from streamiter.errors import (
 )
 from streamiter.log.base import Ends, Entry, Log, Slice
 from streamiter.log.kafka_lanes import Lanes
+from streamiter.log.kafka_messages import Deliveries, records_of
 from streamiter.log.kafka_words import confluent, in_our_words, kafka_words
-from streamiter.log.record import LogRecord
 from streamiter.urls import options_of
 
 CALL_SECONDS = 5.0  # no call takes longer; an append as long as the client's own tries, `delivery.timeout.ms`
@@ -35,7 +35,8 @@ class KafkaLog(Log):
 
     What a transaction wrote comes once it is committed, and what was aborted never does; while a transaction is open, its
     partition is not at its tip, so that what it holds comes in its turn. An entry's number is the offset behind it, which is
-    what Kafka's groups commit. `config` goes to the client as it is.
+    what Kafka's groups commit. `config` goes to the client as it is. With `commits`, an app's places are also committed, for
+    the group that is called as its processor, so that Kafka's own tools show the lag; nothing reads them back.
     """
 
     lateness = 1.0  # brokers' clocks differ, and senders' do
@@ -50,8 +51,10 @@ class KafkaLog(Log):
         topic: str,
         *,
         config: Mapping[str, Any] | None = None,
+        commits: bool = False,
         clock: Clock | None = None,
     ) -> None:
+        self.publishes = commits
         self._servers = servers
         self._topic = topic
         self._config = {"bootstrap.servers": servers, "client.id": "streamiter", "log_level": 0, **(config or {})}
@@ -115,7 +118,7 @@ class KafkaLog(Log):
     def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
         """Sends all at once, and waits until every in-sync replica has them."""
         self._check(partition)
-        producer, told = self._client("writing"), _Deliveries(len(entries))
+        producer, told = self._client("writing"), Deliveries(len(entries))
         for at, entry in enumerate(entries):
             report = told.reporter(at)
             while True:
@@ -158,7 +161,7 @@ class KafkaLog(Log):
                 _, last = self._watermarks(partition)
                 messages, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
             is_tip = not messages and lanes.written(partition) <= end
-        return Slice([_record(message) for message in messages], is_tip, seen_us)
+        return Slice(records_of(str(partition), messages), is_tip, seen_us)
 
     def seek(self, partition: int, time_us: int) -> int:
         """By the broker's index of times."""
@@ -317,6 +320,7 @@ _READING = {
     "isolation.level": "read_committed",
     "allow.auto.create.topics": False,
     "queued.max.messages.kbytes": 16_384,
+    "fetch.queue.backoff.ms": 5,  # once that much waits, for so long nothing more is fetched; by default for a second
     "fetch.wait.max.ms": 100,  # for so long a partition that is wanted anew may have to wait
 }
 # A broker answers a connection's requests in turn, and lets a fetch wait for news: who asks for other things does it aside.
@@ -328,57 +332,24 @@ _CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-class _Deliveries:
-    """What became of entries that were sent."""
-
-    def __init__(self, count: int) -> None:
-        self.numbers = [0] * count
-        self.missing = count
-        self.error: Any = None
-
-    def reporter(self, at: int) -> Any:
-        def report(error: Any, message: Any) -> None:
-            self.missing -= 1
-            if error is not None:
-                self.error = self.error or error
-            else:
-                self.numbers[at] = message.offset() + 1
-
-        return report
-
-
-def _record(message: Any) -> LogRecord:
-    kind, milliseconds = message.timestamp()
-    headers = message.headers()
-    # By place: names would cost as much as all else of it.
-    return LogRecord(
-        *(
-            str(message.partition()),
-            str(message.offset() + 1),
-            milliseconds * 1000 if kind else None,
-            None,
-            0,
-            None,
-            0,
-            False,
-        ),
-        *(message.value(), None, False, message.key()),
-        tuple((name, value or b"") for name, value in headers) if headers else (),
-    )
-
-
 def open_kafka(url: str) -> KafkaLog:
-    """A log from its URL: `kafka://HOST:9092,HOST:9092/TOPIC?security.protocol=SSL`, a dotted option being the client's own."""
+    """A log from its URL: `kafka://HOST:9092,HOST:9092/TOPIC?offsets=commit&security.protocol=SSL`.
+
+    An option with a dot is the client's own.
+    """
     parts = urlsplit(url)
     user, _, servers = parts.netloc.rpartition("@")
     topic = unquote(parts.path.strip("/"))
     if not servers or not topic or "/" in topic:
         raise InvalidStream(f"a Kafka log is written {FORM}, not with {'no server' if not servers else 'no topic'}")
     options = options_of(parts.query, "kafka", None)
+    offsets = options.pop("offsets", "keep")
+    if offsets not in ("keep", "commit"):
+        raise InvalidStream(f"offsets is keep or commit, not {offsets!r}")
     for name in options:
         if "." not in name:
             raise InvalidStream(
-                f"kafka:// has no option {name!r}; its options are the client's own, as security.protocol"
+                f"kafka:// has no option {name!r}; it has offsets, and the client's own, as security.protocol"
             )
         if "password" in name or "secret" in name:
             raise InvalidStream(
@@ -394,4 +365,4 @@ def open_kafka(url: str) -> KafkaLog:
             "sasl.username": unquote(name),
             "sasl.password": unquote(password),
         }
-    return KafkaLog(servers, topic, config=options)
+    return KafkaLog(servers, topic, config=options, commits=offsets == "commit")

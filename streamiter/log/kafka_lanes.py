@@ -131,22 +131,31 @@ class Lanes:
         self._is_asking = True
         self._changed.release()
         try:
-            messages = self._consumer.consume(MESSAGES, seconds)
+            messages = self._consumer.consume(MESSAGES, 0) or self._waited_for(seconds)
         finally:
             self._changed.acquire()
             self._is_asking = False
             self._changed.notify_all()
         self._put(messages)
 
+    def _waited_for(self, seconds: float) -> Sequence[Message]:
+        """The first message that comes, and all that came with it. (`consume` would wait until there are so many.)"""
+        first = self._consumer.poll(seconds) if seconds else None
+        return () if first is None else [first, *self._consumer.consume(MESSAGES, 0)]
+
     def _put(self, messages: Sequence[Message]) -> None:
+        partition, lane, following = -1, None, 0
         for message in messages:
-            lane = self._lanes.get(message.partition())
-            error = message.error()
+            if message.partition() != partition:  # messages come in runs
+                partition = message.partition()
+                lane = self._lanes.get(partition)
+                following = 0 if lane is None else lane.next
+            error, offset = message.error(), message.offset()
             if error is not None:
-                self._note(lane, error, message.offset())
-            elif lane is not None and message.offset() >= lane.next:
+                self._note(lane, error, offset)
+            elif lane is not None and offset >= following:
                 lane.waiting.append(message)
-                lane.end = None
+                lane.end, following = None, offset + 1
         for lane in self._lanes.values():
             if len(lane.waiting) > MOST_WAITING and not lane.is_paused:
                 self._consumer.pause([self._place(lane.partition)])

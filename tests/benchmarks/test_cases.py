@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import shutil
 import subprocess
 from contextlib import ExitStack, nullcontext
 from typing import Any
@@ -88,13 +89,21 @@ def check_smoke(case: str) -> Result:
     result: Result = bench.module_of(case).run(SMOKE)
     assert result.measured
     assert all(ratio > 0 for row in result.rows for ratio in row.ratios)
-    assert "streamiter" in result.versions or case in ("server", "leases", "logs", "multilang", "redis_log")
+    ours = ("server", "leases", "logs", "multilang", "redis_log", "kafka_log")
+    assert "streamiter" in result.versions or case in ours
     return result
 
 
 @pytest.mark.parametrize("case", sorted(WITHOUT_BLOOP))
 def test_case(case):
     check_smoke(case)
+
+
+@pytest.mark.real
+def test_case_beside_a_broker():
+    if shutil.which("mvn") is None or shutil.which("java") is None:
+        pytest.skip("there is no Maven, or no Java")
+    check_smoke("kafka_log")
 
 
 @pytest.mark.parametrize("case", sorted(BESIDE_ASYNC_KINESIS))

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
-from streamiter import Stream
+from streamiter import App, Stream
 from streamiter.errors import (
     InvalidOption,
     InvalidStream,
@@ -211,6 +211,23 @@ def test_kafka_s_own_tools_see_how_far_a_group_has_read(log, servers):
     (committed,) = asked.committed([TopicPartition(log._topic, 1)], timeout=30)
     assert committed.offset == 4
     asked.close()
+
+
+def test_an_app_commits_its_places_by_choice(log, servers):
+    log.append(0, entries(*range(50)))
+    app, seen = App("shop", store="memory:"), []
+
+    @app.processor(f"kafka://{servers}/{log._topic}?offsets=commit", name=f"bill-{log._topic}")
+    async def bill(batch: Any) -> None:
+        seen.extend(batch)
+        if len(seen) == 50:
+            app.stop()
+
+    app.run()
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": f"bill-{log._topic}", "log_level": 0})
+    (committed,) = consumer.committed([TopicPartition(log._topic, 0)], timeout=30)
+    consumer.close()
+    assert committed.offset == 50
 
 
 def test_a_topic_that_is_not_there_says_how_to_make_one(servers):

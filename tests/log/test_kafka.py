@@ -138,7 +138,9 @@ def test_a_url_names_servers_topic_and_the_client_s_options(monkeypatch):
     found = locate("kafka://a:9092,b:9092/orders?security.protocol=SSL")
     assert isinstance(found, KafkaLog)
     assert repr(found) == "KafkaLog('a:9092,b:9092', 'orders')"
-    assert found._config["security.protocol"] == "SSL"
+    assert found._config["security.protocol"] == "SSL" and not found.publishes
+    committing = locate("kafka://a:9092/orders?offsets=commit")
+    assert committing.publishes and "offsets" not in committing._config  # type: ignore[attr-defined]
     monkeypatch.setenv("ORDERS", "kafka://ann:p%40ss@a:9092/orders")
     hidden = locate("env:ORDERS")
     assert isinstance(hidden, KafkaLog)
@@ -153,6 +155,7 @@ def test_a_url_names_servers_topic_and_the_client_s_options(monkeypatch):
         ("kafka://a:9092", "no topic"),
         ("kafka://a:9092/x/y", "no topic"),
         ("kafka://a:9092/orders?topic=x", "no option 'topic'"),
+        ("kafka://a:9092/orders?offsets=x", "offsets is keep or commit, not 'x'"),
         ("kafka://a:9092/orders?sasl.password=x", "env:NAME"),
         ("kafka://ann:x@a:9092/orders", "with a password in it is refused"),
         ("kafka://a:9092/orders?x", "[?]name=value"),
@@ -171,6 +174,7 @@ def test_a_url_that_cannot_be_says_what_is_wrong(url, says):
         (KafkaError.UNKNOWN_TOPIC_OR_PART, InvalidStream),
         (KafkaError.MSG_SIZE_TOO_LARGE, InvalidOption),
         (KafkaError._TRANSPORT, TransientError),
+        (KafkaError._UNKNOWN_PARTITION, TransientError),
         (KafkaError.NOT_LEADER_FOR_PARTITION, TransientError),
         (KafkaError.UNSUPPORTED_VERSION, SourceError),
     ],

@@ -251,6 +251,24 @@ def test_an_app_shares_a_group_with_another_program(port, client, log):
     assert [told["name"] for told in client.xinfo_consumers(KEY, "bill")] == [b"a", b"them"]
 
 
+def test_a_topic_is_shared_as_its_log_is(port, client):
+    shop = App("a", store=f"redis://127.0.0.1:{port}/0")
+    orders = shop.topic(f"redis://127.0.0.1:{port}/orders?app=a", record=dict, partition_by="id", partitions=2)
+    orders.sendmany([{"id": number} for number in range(40)])
+    seen: list[int] = []
+
+    @shop.processor(orders, acks="group", order="key", concurrency=4)
+    async def bill(value: Any) -> None:
+        seen.append(value["id"])
+        if len(seen) == 40:
+            shop.stop()
+
+    shop.run()
+    assert sorted(seen) == list(range(40))
+    groups = [client.xinfo_groups(f"__strm:a.orders.{partition}")[0] for partition in range(2)]
+    assert [(group["lag"], group["pending"]) for group in groups] == [(0, 0), (0, 0)]
+
+
 @pytest.mark.parametrize(
     "source, store, says",
     [
