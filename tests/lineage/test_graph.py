@@ -34,6 +34,11 @@ def test_a_parent_that_is_not_listed_holds_nothing_up():
     assert not lineage.is_ready("S2", ended={"S1"}) and lineage.is_whole("S2")
 
 
+def test_it_knows_the_shards_that_were_listed_and_not_those_that_are_only_named():
+    lineage = Lineage.parse("(S0) => S1")
+    assert "S1" in lineage and "S0" not in lineage
+
+
 def test_rows_only_add():
     lineage = Lineage.parse("S1 => S2")
     assert not lineage.add(Shard("S2", ("S1",)))
