@@ -70,6 +70,12 @@ class Record(msgspec.Struct, eq=False):
         """Its place in its shard (law 4)."""
         return self._place or Place.of(self.sequence_number)
 
+    @property
+    def numbered(self) -> tuple[str, int]:
+        """The same as text and count, as checkpoints name it."""
+        place = self._place
+        return (self.sequence_number, 0) if place is None else (place.text, place.since)
+
     def set_place(self, place: Place | None) -> None:
         """For the lane: where the place is not just the sequence number."""
         self._place = place
@@ -155,7 +161,7 @@ INSIDE = {
         "arrived_us",
         "headers_text",
     ),
-    *("created_us", "order_us", "rank", "place", "number", "columns"),
+    *("created_us", "order_us", "rank", "place", "numbered", "number", "columns"),
 }
 _FIELDS = set(Record.__struct_fields__)
 _STAMPS = {"_place", "order_us", "rank", "clock", "late", "_row", "_index", "_images", "_made", "_is_made"}

@@ -98,6 +98,22 @@ class Server:
             except redis.exceptions.NoScriptError:
                 return client.execute_command("EVAL", script.text, len(keys), *keys, *arguments)
 
+    def run_all(self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[Any]]]) -> list[Any]:
+        """Runs a script several times, by one exchange; an error of any call is raised."""
+        redis = load()
+        answers: list[Any] = []
+        with self.calling() as client:
+            pipeline = client.pipeline(transaction=False)
+            for keys, arguments in calls:
+                pipeline.execute_command("EVALSHA", script.hash, len(keys), *keys, *arguments)
+            answers = pipeline.execute(raise_on_error=False)
+        for number, (answer, call) in enumerate(zip(answers, calls, strict=True)):
+            if isinstance(answer, redis.exceptions.NoScriptError):
+                answers[number] = self.run(script, *call)  # it was not run: the server forgot it, or was never told it
+            elif isinstance(answer, Exception):
+                raise self.explained(answer) from answer
+        return answers
+
     def identity(self) -> str:
         """Which server and database it is, as the server tells it: addresses may be written in many ways."""
         with self.calling() as client:

@@ -231,7 +231,7 @@ def test_an_import_from_below_names_file_line_import_and_what_is_allowed():
     (fault,) = layer_faults(module)
     assert (
         fault
-        == "streamiter/clock.py:2: imports streamiter.shard.Shard; 'clock' may import: installing, errors, urls, clock"
+        == "streamiter/clock.py:2: imports streamiter.shard.Shard; 'clock' may import: installing, errors, finding, urls, clock"
     )
 
 

@@ -38,7 +38,7 @@ class Read:
     is_end: bool = False
     children: tuple[Shard, ...] = ()
     gap: str | None = None
-    start: str | None = None  # the checkpoint that the start stands for, where the source tells
+    start: str | None = None  # the checkpoint before these records, where their source says it anew
     error: Exception | None = None  # a fault that may pass: the turn is to be made again
     rests_at: ShardIterator | None = None  # where the shard rests, so that what is new can be watched for
     caught_up: bool | None = None  # whether the service has no more behind these records, where it says
@@ -123,7 +123,7 @@ class ShardPages:
 
     def _read(self, page: Page) -> Read:
         if not self._is_checked and page.service_us is not None:
-            if self._position.is_expired(page.service_us, self._source.retention_us):
+            if self._is_expired(page.service_us):
                 self._cursor = None
                 return Read(gap=TOO_OLD)
             self._is_checked = True
@@ -135,6 +135,13 @@ class ShardPages:
         found = self._found(page, is_end=False, rest_us=self._rest_us(page))
         found.rests_at = page.next if found.rest_us else None
         return found
+
+    def _is_expired(self, service_us: int) -> bool:
+        """Whether records may be gone that follow the start. Where there were none until lately, none are."""
+        since_us = self._tip_us
+        if since_us is not None and service_us - since_us <= self._source.retention_us:
+            return False
+        return self._position.is_expired(service_us, self._source.retention_us)
 
     def _doubts_end(self, page: Page) -> bool:
         """An end may be false: it counts once it is told twice at the same place."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -11,8 +12,10 @@ from typing import Any
 from streamiter.app.threads import Calls
 from streamiter.errors import SourceError
 from streamiter.lease import Lease
+from streamiter.lease.lease import TOTAL
 from streamiter.lease.wishes import WriteLease, WriteWorker
 from streamiter.source.base import Source
+from streamiter.token import load_token
 
 logger = logging.getLogger("streamiter.app")
 
@@ -37,17 +40,18 @@ class Publishing:
         self._waiting: dict[str, int] = {}
         self._is_telling = False
         self._telling: asyncio.Task[None] | None = None
+        self._token = ""  # of order="total": the last one that was looked into
 
     def wrote(self, wish: WriteLease | WriteWorker) -> None:
         """A row was written; its checkpoint may have moved."""
         if self._source is None or not isinstance(wish, WriteLease):
             return
-        number = _number_of(wish.lease)
-        if number is not None and self._told.get(wish.lease.key) != number:
-            self._told[wish.lease.key] = self._waiting[wish.lease.key] = number
-            if not self._is_telling:
-                self._is_telling = True
-                self._telling = self._spawn(self._tell(self._source))
+        for shard_id, number in self._numbers_of(wish.lease):
+            if self._told.get(shard_id) != number:
+                self._told[shard_id] = self._waiting[shard_id] = number
+        if self._waiting and not self._is_telling:
+            self._is_telling = True
+            self._telling = self._spawn(self._tell(self._source))
 
     async def finish(self) -> None:
         """Waits until all is told; not for long, where the source does not answer."""
@@ -61,12 +65,19 @@ class Publishing:
                 await self._calls.call(partial(source.publish, self._group, waiting))
         except SourceError as error:
             self._told.clear()
+            self._token = ""
             logger.info("the source is not told how far %s came: %s", self._group, error)
         finally:
             self._is_telling = False
 
-
-def _number_of(lease: Lease) -> int | None:
-    """The number of the last record that is processed, where the checkpoint is one."""
-    number = lease.checkpoint.partition("/")[0]
-    return int(number) if number.isdigit() else None
+    def _numbers_of(self, lease: Lease) -> list[tuple[str, int]]:
+        """By shard, the number of the last record that is processed, where the checkpoint tells it."""
+        checkpoint = lease.checkpoint
+        if lease.key != TOTAL:
+            number = checkpoint.partition("/")[0]
+            return [(lease.key, int(number))] if number.isdigit() else []
+        if checkpoint == self._token or not checkpoint.startswith("{"):
+            return []
+        self._token = checkpoint
+        lanes = load_token(json.loads(checkpoint)).lanes
+        return [(lane.shard, int(lane.place[0])) for lane in lanes if lane.place is not None]

@@ -18,7 +18,7 @@ from streamiter.app.pages import Read
 from streamiter.app.reader import Reader
 from streamiter.clock import SECOND_US
 from streamiter.errors import PoisonRecord, RecordsExpired, TransientError
-from streamiter.lease.lease import AT_TIME, START, Lease
+from streamiter.lease.lease import ACCEPTED, AT_TIME, START, Lease, accepted_at
 from streamiter.record import SpoiledRecord
 from streamiter.source.base import Source
 from streamiter.stream.model import RAW
@@ -27,6 +27,8 @@ TURN_SECONDS = 1.0  # how long a turn waits for a first record
 REST_US = SECOND_US // 4  # after a turn that brought nothing
 TOKEN_EVERY_US = SECOND_US  # the token before a turn is taken so often, where records are ready
 TOKEN_EVERY = 1000  # ... and after so many records
+# Where no record comes, the token follows the shards' tips: else a stream that was quiet for long would seem to have a gap.
+IDLE_TOKEN_EVERY_US = 60 * SECOND_US
 
 
 class TotalReader(Reader):
@@ -54,6 +56,9 @@ class TotalReader(Reader):
         self._token_us = 0
         self._earlier = (0, self._token)  # the token before it, and where that stands: a batch that fails is given back
         self._is_reading = False
+        self._passes_gaps = lease.progress.get(ACCEPTED) == accepted_at(
+            lease.checkpoint
+        )  # until the first record comes
 
     async def turn(self, now_us: int) -> Read:
         """The next records: as many as are ready, or those that come within some time."""
@@ -69,13 +74,17 @@ class TotalReader(Reader):
             try:
                 records = await self._stream.take(*self._wanted(), alone=self._alone)
             except RecordsExpired as gap:
-                return Read(gap=gap.reason)
+                if not self._passes_gaps:
+                    return Read(gap=gap.reason)
+                return await self._pass_gap(now_us)
             except PoisonRecord as error:
                 return await self._pass(error)
             except TransientError as error:
                 return Read(error=error)  # the stream waited for it already, as long as its patience lasts
             finally:
                 self._is_reading = False
+            if not records and now_us - self._token_us >= IDLE_TOKEN_EVERY_US:
+                return self._stand(now_us, rest_us=REST_US)
             return self._read(records)
         count, is_whole = fitting(0, records, self._alone)
         if is_whole:
@@ -101,7 +110,18 @@ class TotalReader(Reader):
     def _read(self, records: Sequence[Any]) -> Read:
         places = [partial(self._place, self._given + number) for number in range(1, len(records) + 1)]
         self._given += len(records)
+        self._passes_gaps = self._passes_gaps and not records
         return Read(records=records, checkpoints=places, rest_us=0 if records else REST_US)
+
+    async def _pass_gap(self, now_us: int) -> Read:
+        """An operator accepted it. From the place behind it on, another gap is to be accepted anew."""
+        await self._stream.skip()
+        return self._stand(now_us)
+
+    def _stand(self, now_us: int, rest_us: int = 0) -> Read:
+        """No record came, but the token is another one. All that was given is processed: nothing is read before that."""
+        self._token, self._token_us = json.dumps(self._stream.token, separators=(",", ":")), now_us
+        return Read(start=self._token, rest_us=rest_us)
 
     async def _pass(self, error: PoisonRecord) -> Read:
         """A record that cannot be decoded is given as one that is spoiled; its policy decides. The stream goes on behind it."""

@@ -269,6 +269,6 @@ def _order(processor: Processor) -> Order:
     if processor.handler.form is Form.EVENTS:
         return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True)
     if processor.handler.form is Form.KEEPER:
-        return Order(batch=processor.size, buffer=processor.in_flight, by_hand=True)
+        return Order(batch=processor.in_flight, buffer=processor.in_flight, is_open=True, by_hand=True)
     within_us = microseconds(processor.within_seconds) if processor.hands_out_many and processor.size > 1 else 0
     return Order(batch=processor.size, buffer=processor.in_flight, within_us=within_us)

@@ -173,7 +173,7 @@ class Engine:
     ) -> None:
         """A page, as `Fetch` wished: for each record its checkpoint, its group, itself. `again_us`: rest until then.
 
-        `tip_us`: it came to the shard's tip of this moment of the service's; `start`: the checkpoint that the start stands for.
+        `tip_us`: it came to the shard's tip of this moment of the service's; `start`: the place before the records, said anew.
         """
         self._holdings.paged(key, fence, Came(records, again_us, tip_us, start), now_us)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from streamiter.store.base import Row
 
@@ -19,7 +20,8 @@ AT_TIME = "AT_TIMESTAMP"  # and a slash and microseconds since 1970: of one that
 
 # What `progress` may say. All else in it belongs to others, and is kept.
 FIRST = "start"  # the checkpoint that the lease began with; its children begin alike
-ACCEPTED = "accepted"  # an operator said where it is read from: what may be lost before is given up
+# An operator said where it is read from: what may be lost before is given up. Of the total order: at which checkpoint it is.
+ACCEPTED = "accepted"
 GAP = "gap"  # why records behind the checkpoint may be lost: nothing is delivered until that is accepted
 PROMISED = "for"  # the worker that asked for it: the others leave it alone for a while
 TIP = "tip"  # behind the checkpoint there was nothing more at this moment of the service's clock
@@ -95,6 +97,11 @@ class Lease(NamedTuple):
         return self._replace(version=0, progress=dict(self.progress)) == other._replace(
             version=0, progress=dict(other.progress)
         )
+
+
+def accepted_at(checkpoint: str) -> int:
+    """What ACCEPTED says of a gap of the total order. It says nothing of a later checkpoint, where another gap may be met."""
+    return crc32(checkpoint.encode()) | 1 << 32
 
 
 class Worker(NamedTuple):

@@ -18,7 +18,9 @@ from streamiter.lease.lease import (
     RELEASE,
     START,
     TIP,
+    TOTAL,
     Lease,
+    accepted_at,
 )
 from streamiter.lease.lease import (
     OPERATOR as OPERATOR,
@@ -43,26 +45,50 @@ def release(store: Store, table: Table, key: str, *, by_force: bool) -> Lease:
     return _change(store, table, key, freed)
 
 
-def reset(store: Store, table: Table, key: str, checkpoint: str) -> Lease:
-    """Sets where a lease is read from. Its owner notices at its next renewal; a gap counts as accepted."""
+def reset(store: Store, table: Table, key: str, checkpoint: str, now_us: int) -> Lease:
+    """Sets where a lease is read from. Its owner notices at its next renewal; a gap counts as accepted.
+
+    `now_us` stands for the service's time: what it held by then is a gap again, if it is gone before somebody reads it.
+    """
     if not _CHECKPOINT.fullmatch(checkpoint):
         raise InvalidPosition(
             f"{checkpoint!r} is no checkpoint; there are {START}, a sequence number (or NUMBER/RECORDS), "
             f"and {AT_TIME}/MICROSECONDS since 1970"
         )
+    if key == TOTAL and checkpoint[0].isdigit():
+        raise InvalidPosition(
+            f"{checkpoint!r} is the place of one shard, and the lease {TOTAL!r} is over all of them; there are {START} and "
+            f"{AT_TIME}/MICROSECONDS since 1970"
+        )
+    return _change(store, table, key, lambda lease: _begun_at(lease, checkpoint, now_us))
 
-    def changed(lease: Lease) -> Lease:
-        # What was noted of the old place says nothing of the new one. Only behind a gap nothing was read before.
-        gone = dict.fromkeys((GAP, OPENED, PROMISED, QUARANTINE, RELEASE, TIP))
+
+def accept_gap(store: Store, table: Table, key: str, now_us: int) -> Lease:
+    """Gives up what may be lost: the lease is read on from what the service still holds."""
+
+    def accepted(lease: Lease) -> Lease:
         if GAP not in lease.progress:
-            gone |= {
-                ORDER: None,
-                LANE: {name: told for name, told in lease.progress.get(LANE, {}).items() if name != "floor"} or None,
-            }
-        told = lease.noting(**gone, **{ACCEPTED: True})
-        return told._replace(owner=OPERATOR, fence=lease.fence + 1, checkpoint=checkpoint, completed=False)
+            raise InvalidPosition(f"no gap stands at the lease {key!r}; `streamiter leases show` tells where it stands")
+        if key != TOTAL:
+            return _begun_at(lease, START, now_us)
+        # The other shards go on where they are: its reader passes the gaps that it meets at this checkpoint.
+        told = lease.noting(**{GAP: None, PROMISED: None, ACCEPTED: accepted_at(lease.checkpoint)})
+        return told._replace(owner=OPERATOR, fence=lease.fence + 1)
 
-    return _change(store, table, key, changed)
+    return _change(store, table, key, accepted)
+
+
+def _begun_at(lease: Lease, checkpoint: str, now_us: int) -> Lease:
+    # What was noted of the old place says nothing of the new one. Only behind a gap nothing was read before.
+    gone = dict.fromkeys((GAP, OPENED, PROMISED, QUARANTINE, RELEASE, TIP))
+    if GAP not in lease.progress:
+        gone |= {
+            ORDER: None,
+            LANE: {name: told for name, told in lease.progress.get(LANE, {}).items() if name != "floor"} or None,
+        }
+    opened = {} if checkpoint[0].isdigit() else {OPENED: now_us}
+    told = lease.noting(**gone | opened, **{ACCEPTED: True})
+    return told._replace(owner=OPERATOR, fence=lease.fence + 1, checkpoint=checkpoint, completed=False)
 
 
 def seed(store: Store, table: Table, leases: list[Lease]) -> None:

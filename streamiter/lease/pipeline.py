@@ -42,20 +42,17 @@ class Pipeline:
     # -- what comes in
 
     def begin(self, checkpoint: str) -> bool:
-        """The start is this place, as its source says; gives whether it still is the start."""
-        if not self._next:
+        """What follows begins at this place, as its source says; gives whether all before it is processed."""
+        is_start = not self._ways.held
+        if is_start:
             self.fetched = self._known = checkpoint
-        return not self._next
+            self._latest = None
+        return is_start
 
     def push(self, records: Iterable[tuple[Checkpoint, Any, Any]], now_us: int = 0, tip_us: int | None = None) -> None:
         """A page: for each record its checkpoint, its group, and itself; it came to the shard's tip at `tip_us`."""
         number = self._next
-        # As `Entry(...)` does it, in half the time: this is most of what a record costs beyond being read.
-        new = tuple.__new__
-        entries = [
-            new(Entry, (number, place, group, told, None))
-            for number, (place, group, told) in enumerate(records, number)
-        ]
+        entries = [Entry(number, *told) for number, told in enumerate(records, number)]
         if entries:
             self._next += len(entries)
             self._ways.add(entries, now_us)

@@ -10,7 +10,22 @@ import msgspec
 
 from streamiter.errors import InvalidToken
 from streamiter.lease.floors import floor_of, rank_of
-from streamiter.lease.lease import AT_TIME, CHILDREN, END, FIRST, GAP, LANE, ORDER, RANK, START, TOTAL, Lease
+from streamiter.lease.lease import (
+    AT_TIME,
+    CHILDREN,
+    END,
+    FIRST,
+    GAP,
+    LANE,
+    OPENED,
+    ORDER,
+    RANK,
+    START,
+    TIP,
+    TOTAL,
+    Lease,
+)
+from streamiter.merge.lane import IDLE_BEHIND_US
 from streamiter.token import VERSION, Token, TokenLane, load_token
 
 _KEPT = ("depth", "greatest", "opened", "ended", "childless")
@@ -70,12 +85,25 @@ def _lane(lease: Lease, now_us: int) -> TokenLane:
             kept["time"] = int(since)
         else:
             kept["place"] = (number, int(since or 0))
+    _keep_start(lease, kept)
     if RANK in lease.progress:
         rank = rank_of(lease)
         kept |= {"depth": rank.depth, "greatest": None if rank.greatest == lease.key else rank.greatest}
     # Without a floor, who resumes takes the ancestors' that are still listed.
     floor = floor_of(lease)
     return TokenLane(lease.key, lease.parents, floor=floor, unresolved=floor is None and not lease.completed, **kept)
+
+
+def _keep_start(lease: Lease, kept: dict[str, Any]) -> None:
+    """Until when nothing is missed behind the place, or since when the start stands: by that it is judged on resume."""
+    tip_us = lease.progress.get(TIP)
+    if lease.completed:
+        return
+    if "place" not in kept:
+        known = [us for us in (kept.get("opened"), lease.progress.get(OPENED), tip_us) if us is not None]
+        kept |= {"opened": max(known)} if known else {}
+    elif tip_us is not None:
+        kept["time"] = tip_us - IDLE_BEHIND_US
 
 
 def _lease(lane: TokenLane, first: str) -> Lease:
@@ -90,7 +118,11 @@ def _lease(lane: TokenLane, first: str) -> Lease:
     if lane.place is not None:
         number, since = lane.place
         checkpoint = f"{number}/{since}" if since else number
+        if lane.time is not None:
+            progress[TIP] = lane.time
     else:
+        if lane.opened is not None:
+            progress[OPENED] = lane.opened
         checkpoint = START if lane.time is None else f"{AT_TIME}/{lane.time}"
     return Lease(lane.shard, checkpoint=checkpoint, parents=lane.parents, progress=progress)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
+import msgspec
+
 from streamiter.lease.lease import Lease, Worker
 
 # A record's checkpoint: as text, or as a function that tells it for as long as it can be told, and None afterwards. The
@@ -19,7 +21,7 @@ class Came(NamedTuple):
     records: Iterable[tuple[Checkpoint, Any, Any]]  # checkpoint, group, the record itself
     again_us: int | None = None  # when the next one is to be asked for; None: at once
     tip_us: int | None = None  # it came to the shard's tip of this moment of the service's
-    start: str | None = None  # the checkpoint that the lease's start stands for
+    start: str | None = None  # the checkpoint before these records, where their source says it anew
 
 
 class Look(NamedTuple):
@@ -107,8 +109,12 @@ class Every(Enum):
     GROUP = auto()
 
 
-class Entry(NamedTuple):
-    """A record on its way through a lease's pipeline."""
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A record on its way through a lease's pipeline.
+
+    There are thousands of them, and what the garbage collector looks at costs as much as all else of an entry. Nothing that an
+    entry names ever names the entry.
+    """
 
     number: int  # counts the records of this lease since it was taken
     place: Checkpoint  # the one that stands once this record and all before it are acked
@@ -123,7 +129,8 @@ class Entry(NamedTuple):
 
     def upto(self, last: Entry) -> Entry:
         """This one with the place behind a later one: what lies between them is done when this one is."""
-        return self._replace(place=last.place, behind=last.record if last.behind is None else last.behind)
+        behind = last.record if last.behind is None else last.behind
+        return Entry(self.number, last.place, self.group, self.record, behind)
 
 
 Wish = (

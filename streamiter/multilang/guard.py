@@ -6,9 +6,11 @@ of their own input by then. What has not ended after so many seconds is killed.
 """
 
 import os
+import select
 import signal
 import sys
-import time
+
+LOOK_SECONDS = 0.05
 
 
 def main() -> None:
@@ -18,9 +20,10 @@ def main() -> None:
     groups: set[int] = set()
     for line in sys.stdin.buffer:
         (groups.add if line[:1] == b"+" else groups.discard)(int(line[1:]))
-    until = time.monotonic() + float(sys.argv[1])
-    while groups and time.monotonic() < until:
-        time.sleep(0.05)
+    for _ in range(round(float(sys.argv[1]) / LOOK_SECONDS)):
+        if not groups:
+            return
+        select.select((), (), (), LOOK_SECONDS)
         groups = {group for group in groups if _send(group, 0)}
     for group in groups:
         _send(group, signal.SIGKILL)

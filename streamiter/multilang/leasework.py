@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from streamiter.app.works import Work
 from streamiter.clock import microseconds
@@ -48,6 +48,14 @@ LOOK_SECONDS: Final = 0.5
 SHOWN: Final = 200  # characters of a line that is no message
 
 
+class Chunk(NamedTuple):
+    """Records that go in one message."""
+
+    entries: list[Entry]
+    action: ProcessRecords
+    line: bytes
+
+
 class ChildGone(Exception):
     """The child cannot go on; a fresh one is to go on from the checkpoint."""
 
@@ -72,6 +80,7 @@ class LeaseWork(Work):
         self._newest: tuple[str, bool] | None = None  # the last record that was read, and whether no more was behind it
         self._is_empty_due = False
         self._last: Entry | None = None  # the last record that the child was given
+        self._ahead: Chunk | None = None  # the next message, made while the child is at work on the one before it
 
     # -- what the runtime tells
 
@@ -165,6 +174,7 @@ class LeaseWork(Work):
         )
         self.desk.tell(ChildFailed(name, key, why, pid, code, tail, pause))
         self._queue.clear()
+        self._ahead = None
         self._is_ended = self._is_empty_due = False
         self._child = None
         if self._why is None:
@@ -196,7 +206,7 @@ class LeaseWork(Work):
                 await self._act(child, talk, LeaseLost())
             elif self._is_stopping:
                 await self._act(child, talk, ShutdownRequested())
-            elif self._queue:
+            elif self._queue or self._ahead:
                 await self._process(child, talk)
             elif self._is_ended and self.desk.hand.is_read:
                 await self._act(child, talk, ShardEnded())
@@ -214,27 +224,34 @@ class LeaseWork(Work):
 
     async def _process(self, child: Child, talk: Talk) -> None:
         if not self.desk.may_deliver():
-            entries = list(self._queue)
+            entries = [*([] if self._ahead is None else self._ahead.entries), *self._queue]
+            self._ahead = None
             self._queue.clear()
             self.desk.give_back(entries)
             return
-        entries, records = self._chunk()
+        chunk, self._ahead = self._ahead or self._chunk(), None
+        entries = chunk.entries
         self._last = entries[-1]
         self.desk.delivered += len(entries)
         self.desk.begin(entries[0].number)
         try:
             with self.desk.span(len(entries)):
-                await self._act(child, talk, ProcessRecords(records, self._behind_ms(self._last)))
+                await self._act(child, talk, chunk.action, chunk.line)
         finally:
             self.desk.end(entries[0].number)
         self.desk.ack(entries)
 
-    def _chunk(self) -> tuple[list[Entry], list[WireRecord]]:
-        """As many as one message may hold."""
+    def _make_ahead(self) -> None:
+        if self._ahead is None and self._queue:
+            with suppress(ChildGone):  # it is met again when its turn has come
+                self._ahead = self._chunk()
+
+    def _chunk(self) -> Chunk:
+        """As many as one message may hold, and its line."""
         entries: list[Entry] = []
         records: list[WireRecord] = []
         size = 0
-        while self._queue:
+        while self._queue and len(records) < self.processor.size:
             try:
                 record = wire_record(self._queue[0].record)
             except (PoisonRecord, UnreadableRecord) as error:
@@ -246,7 +263,12 @@ class LeaseWork(Work):
                 break
             entries.append(self._queue.popleft())
             records.append(record)
-        return entries, records
+        action = ProcessRecords(records, self._behind_ms(entries[-1]))
+        return Chunk(entries, action, to_child(action, shard=self._shard))
+
+    @property
+    def _shard(self) -> str | None:
+        return self.desk.lease.key if self._crew.pool.is_shared else None
 
     def _behind_ms(self, last: Entry | None) -> int:
         if last is None:
@@ -257,13 +279,13 @@ class LeaseWork(Work):
         behind_us: int = microseconds(self._crew.clock.now()) - record.created_us
         return max(0, behind_us // 1000)
 
-    async def _act(self, child: Child, talk: Talk, action: Action) -> None:
+    async def _act(self, child: Child, talk: Talk, action: Action, line: bytes | None = None) -> None:
         async with child.turn:
-            while (line := child.take()) is not None:
-                await self._hear(child, talk, line)
+            while (heard := child.take()) is not None:
+                await self._hear(child, talk, heard)
             talk.send(action)
             self._await_message()
-            await self._say(child, talk, action)
+            await self._write(child, line or to_child(action, talk.form, self._shard))
             while talk.is_waiting:
                 await self._hear(child, talk, await self._line(child))
             self._deadline = None
@@ -275,7 +297,7 @@ class LeaseWork(Work):
                 await self._hear(child, talk, line)
         if child.is_closed or child.is_broken:
             await self._told_end(child)
-        if not (self._queue or self._is_stopping or self._why or self._is_empty_due):
+        if not (self._queue or self._ahead or self._is_stopping or self._why or self._is_empty_due):
             await self._news(LOOK_SECONDS if self._is_ended else None)
 
     async def _hear(self, child: Child, talk: Talk, line: bytes) -> None:
@@ -308,9 +330,13 @@ class LeaseWork(Work):
         return None
 
     async def _say(self, child: Child, talk: Talk, message: ToChild) -> None:
-        shard = self.desk.lease.key if self._crew.pool.is_shared else None
-        writing = asyncio.ensure_future(child.write(to_child(message, talk.form, shard)))
+        await self._write(child, to_child(message, talk.form, self._shard))
+
+    async def _write(self, child: Child, line: bytes) -> None:
+        writing = asyncio.ensure_future(child.write(line))
         try:
+            await asyncio.sleep(0)  # it is under way now
+            self._make_ahead()
             while not writing.done():
                 self._look_at_time(child)
                 if child.is_closed:

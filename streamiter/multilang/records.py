@@ -16,22 +16,20 @@ from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
 def wire_record(record: Record) -> WireRecord:
     """The record as it goes to a child. Its number and sub-number are its place in the shard: checkpoints name it by them."""
-    place = record.place
+    number, sub = record.numbered
     arrival_ms = None if record.created_us is None else record.created_us // 1000
     if isinstance(record, KinesisRecord):
-        return WireRecord(record.raw_payload or b"", record.partition_key, place.text, place.since, arrival_ms)
+        return WireRecord(record.raw_payload or b"", record.partition_key, number, sub, arrival_ms)
     if isinstance(record, ChangeRecord):
         if isinstance(record, KinesisChange) and record.arrived_us is not None:
             arrival_ms = record.arrived_us // 1000
         key = record.partition_key if isinstance(record, KinesisChange) else None
-        return WireRecord(change_json(record), key, place.text, place.since, arrival_ms)
+        return WireRecord(change_json(record), key, number, sub, arrival_ms)
     if isinstance(record, PayloadRecord):
-        return WireRecord(
-            record.raw_payload or b"", _text(getattr(record, "key", None)), place.text, place.since, arrival_ms
-        )
+        return WireRecord(record.raw_payload or b"", _text(getattr(record, "key", None)), number, sub, arrival_ms)
     if isinstance(record, SpoiledRecord):
         raise PoisonRecord.spoiled(record.shard_id, record.sequence_number, record.reason)
-    return WireRecord(record.to_json().encode(), None, place.text, place.since, arrival_ms)
+    return WireRecord(record.to_json().encode(), None, number, sub, arrival_ms)
 
 
 def change_json(record: ChangeRecord) -> bytes:

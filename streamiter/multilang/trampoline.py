@@ -1,4 +1,4 @@
-"""The trampoline: what a child's process is at first. It tells the guard, takes its limits, and becomes the command.
+"""The trampoline: what a child's process is at first: it tells the guard, takes its limits, and becomes the command.
 
 Run by its path, with nothing of streamiter loaded: `python -I -S trampoline.py FD MEMORY COMMAND...`.
 """

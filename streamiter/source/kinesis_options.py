@@ -9,6 +9,7 @@ from streamiter.clock import SECOND_US
 from streamiter.errors import InvalidOption, InvalidStream
 
 _ARN = re.compile(r"arn:[\w-]+:kinesis:(?P<region>[\w-]*):[\w-]*:stream/(?P<name>[A-Za-z0-9_.-]{1,128})")
+_CONSUMER = re.compile(rf"(?P<stream>{_ARN.pattern})/consumer/[A-Za-z0-9_.-]{{1,128}}:[0-9]+")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
@@ -27,6 +28,18 @@ def parse_name(name: str) -> re.Match[str] | None:
     if not _NAME.fullmatch(name):
         raise InvalidStream(f"{name!r} is not a stream's name: letters, digits, '_', '-' and '.', at most 128 of them")
     return None
+
+
+def check_consumer(consumer: object, name: str) -> None:
+    """Refuses what is not the ARN of a consumer of this stream."""
+    found = _CONSUMER.fullmatch(consumer) if isinstance(consumer, str) else None
+    if found is None:
+        shown = repr(consumer)[:200]
+        raise InvalidOption(
+            f"consumer= takes the ARN of a consumer (arn:aws:kinesis:...:stream/NAME/consumer/...), not {shown}"
+        )
+    if name not in (found["stream"], found["name"]):
+        raise InvalidOption(f"consumer= is registered with the stream {found['stream']}, and {name} is to be read")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

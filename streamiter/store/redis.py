@@ -14,36 +14,37 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streamiter.errors import Conflict, InvalidStore, StreamiterError, Throttled
-from streamiter.redis_server import Server, host_of, plain
+from streamiter.redis_server import Script, Server, host_of, plain
 from streamiter.source.sharing import Guard
 from streamiter.store.base import CALL_SECONDS, LEASES, Announcement, Announcer, Row, Store, Table, Write, next_version
 
 _PAGE = 500
 _CTRL_ENTRIES = 100  # announcements that are kept: who looks late looks at the rows anyway
 _BLOCK_MS = 2000
+_LEFT_MS = 10_000  # for so long what a worker says as it leaves stands, where nobody says more
 _VERSION = "version"
 _ADMIN = "admin"  # in the place of a lease's key; a lease that is called so is written otherwise
 ADMIN_MS = 60_000
 
 # KEYS: the row, and the set that names the table's rows. ARGV: the version expected ("" for none), the row's key, then the
 # hash as it is to be. Gives what stands where that was not as expected.
-_WRITE = """
+_WRITE = Script("""
 local version = redis.call('HGET', KEYS[1], 'version') or ''
 if version ~= ARGV[1] then return {0, redis.call('HGETALL', KEYS[1])} end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 redis.call('SADD', KEYS[2], ARGV[2])
 return {1}
-"""
+""")
 # KEYS: a lock. ARGV: who had it.
-_LET_GO = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
-_DELETE = """
+_LET_GO = Script("if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end")
+_DELETE = Script("""
 local version = redis.call('HGET', KEYS[1], 'version') or ''
 if version ~= ARGV[1] then return {0, redis.call('HGETALL', KEYS[1])} end
 redis.call('DEL', KEYS[1])
 redis.call('SREM', KEYS[2], ARGV[2])
 return {1}
-"""
+""")
 
 
 class RedisStore(Store, Announcer):
@@ -57,7 +58,6 @@ class RedisStore(Store, Announcer):
         self._told = f"RedisStore('{host_of(url)}{urlsplit(url).path}')"
         server_url, is_cluster = _without_cluster(url)
         self._server = Server(server_url, self._told, InvalidStore, call_seconds=call_seconds, is_cluster=is_cluster)
-        self._scripts: dict[str, Any] = {}
         self._identity: str | None = None
 
     def scan(self, table: Table) -> list[Row]:
@@ -81,25 +81,19 @@ class RedisStore(Store, Announcer):
 
     def write(self, table: Table, row: Row, expected: int | None) -> Row:
         """Compares and sets in one script."""
-        with self._server.calling() as client:
-            answer = self._script(client, _WRITE)(*_write_call(table, Write(row, expected)), client=client)
+        answer = self._server.run(_WRITE, *_write_call(table, Write(row, expected)))
         return _written(Write(row, expected), answer)
 
     def write_all(self, table: Table, writes: Sequence[Write]) -> list[Row | StreamiterError]:
         """All of them sent at once; each is a script of its own. A cluster's client sends scripts one by one."""
         if self._server.is_cluster:
             return super().write_all(table, writes)
-        with self._server.calling() as client:
-            pipeline = client.pipeline(transaction=False)
-            for write in writes:
-                self._script(client, _WRITE)(*_write_call(table, write), client=pipeline)
-            answers = pipeline.execute()
+        answers = self._server.run_all(_WRITE, [_write_call(table, write) for write in writes])
         return [_caught(_written, write, answer) for write, answer in zip(writes, answers, strict=True)]
 
     def delete(self, table: Table, key: str, expected: int) -> None:
         """Compares and removes in one script."""
-        with self._server.calling() as client:
-            answer = self._script(client, _DELETE)([_place(table, key), _index(table)], [expected, key], client=client)
+        answer = self._server.run(_DELETE, [_place(table, key), _index(table)], [expected, key])
         if not answer[0]:
             raise Conflict(key, expected, _standing(key, answer))
 
@@ -118,7 +112,8 @@ class RedisStore(Store, Announcer):
             pipeline = client.pipeline(transaction=False)
             if told.stream:
                 members = {"partitions": dict(sorted(told.leases.items())), "told_by": told.worker}
-                pipeline.set(f"__memb:{scope}", json.dumps(members))
+                # Each worker tells it anew while it lives. Of the last ones that leave at once, none hears of the other.
+                pipeline.set(f"__memb:{scope}", json.dumps(members), px=lasts_ms if told.valid_seconds else _LEFT_MS)
             elif told.worker in told.leases.values():
                 pipeline.set(f"__lead:{plain(told.app)}", told.worker, px=lasts_ms)
             beat = f"__beat:{scope}.{told.worker}"
@@ -163,8 +158,8 @@ class RedisStore(Store, Announcer):
         try:
             yield
         finally:
-            with suppress(StreamiterError), self._server.calling() as client:
-                self._script(client, _LET_GO)([key], [me], client=client)
+            with suppress(StreamiterError):
+                self._server.run(_LET_GO, [key], [me])
 
     def guard(self, table: Table, key: str, owner: str, fence: int) -> Guard:
         """The lease's row, by its key in the server."""
@@ -175,11 +170,6 @@ class RedisStore(Store, Announcer):
     def close(self) -> None:
         """Closes the connections."""
         self._server.close(for_good=True)
-
-    def _script(self, client: Any, text: str) -> Any:
-        if text not in self._scripts:
-            self._scripts[text] = client.register_script(text)
-        return self._scripts[text]
 
     def __repr__(self) -> str:
         return self._told

@@ -10,7 +10,7 @@ from streamiter.clock import microseconds
 from streamiter.testing.handle import StreamHandle
 from streamiter.testing.http.reception import Reception
 from streamiter.testing.truth.images import Image
-from streamiter.testing.truth.records import TTL_IDENTITY, EventName, ViewType, WrittenRecord
+from streamiter.testing.truth.records import TTL_IDENTITY, EventName, SpelledOut, ViewType, WrittenRecord
 from streamiter.testing.truth.shards import SimulatedShard
 from streamiter.testing.truth.simulated_table import SimulatedTable
 from streamiter.testing.truth.spelled import Spelled, spelled_image, spelled_number, spelled_time_us
@@ -139,7 +139,12 @@ class Table(StreamHandle):
                 raise ValueError(f"shard {shard!r} was read to its end already: no reader would see this record")
             key_image = self._key(key)
             new_image = (None if event == "REMOVE" else key_image) if isinstance(new, EllipsisType) else new
-            sequence_number = self._sequence_number(truth, number)
+            is_own = isinstance(number, EllipsisType)
+            place = None if is_own else len(self.history) + 1
+            images = (key_image, new_image, old) if typed else None
+            its_number = (
+                self._next_number(truth.greatest) if isinstance(number, EllipsisType) else spelled_number(number)
+            )
             created_us = spelled_time_us(
                 created, now_us + self._reception.knobs.created_shift_us(truth.name, truth.end)
             )
@@ -154,11 +159,11 @@ class Table(StreamHandle):
                     spelled_image(new_image, typed),
                     event,
                 ),
-                sequence_number=sequence_number,
+                number=its_number,
                 created_us=created_us,
                 now_us=now_us,
                 user_identity=identity,
-                plain=(key_image, new_image, old),
+                spelled=None if is_own and not typed else SpelledOut(place, images),
             )
 
     # -- listings
@@ -183,8 +188,3 @@ class Table(StreamHandle):
         if isinstance(key, Mapping):
             return key
         return {self._truth.hash_key: str(len(self.history) + 1) if key is ... else key}
-
-    def _sequence_number(self, shard: SimulatedShard, number: int | str | EllipsisType) -> str:
-        if isinstance(number, EllipsisType):
-            return str(self._next_number(shard.greatest))
-        return spelled_number(number)

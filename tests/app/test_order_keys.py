@@ -167,7 +167,7 @@ class Held:
         return [NOW - record.order_us // SECOND for record in ShardPages(self.source, lease, 10).turn(0).records]
 
     def reset(self, checkpoint: str) -> Lease:
-        return operator.reset(self.store, self.table, "S5", checkpoint)
+        return operator.reset(self.store, self.table, "S5", checkpoint, NOW * SECOND)
 
 
 def test_a_row_of_an_older_version_is_read_as_well_as_it_can_be():

@@ -182,6 +182,15 @@ def test_a_tip_before_a_record_says_nothing_of_what_follows_it():
     assert pages.turn(0).gap == TRIMMED
 
 
+@pytest.mark.parametrize("checkpoint", ["TRIM_HORIZON", f"AT_TIMESTAMP/{NOW - 3 * DAY}"])
+def test_a_start_of_long_ago_is_no_gap_where_the_shard_was_at_its_tip_lately_and_had_nothing(checkpoint):
+    """A shard without records for longer than they are held, whose lease changes hands."""
+    for tip, gap in ((NOW - SECOND, None), (NOW - 2 * DAY, TOO_OLD), (None, TOO_OLD)):
+        told = {} if tip is None else {"tip": tip}
+        pages = reader(Script(page(9)), checkpoint, fence=2, opened=NOW - 2 * DAY - SECOND, **told)
+        assert pages.turn(0).gap == gap
+
+
 def test_a_horizon_of_long_ago_is_a_gap_and_one_that_only_moved_on_is_none():
     assert reader(Script(page(5)), opened=NOW - 2 * DAY).turn(0).gap == TOO_OLD
     pages = reader(Script(PositionTrimmed("moved on"), page(5)), opened=NOW)
@@ -220,7 +229,7 @@ def test_an_operator_accepts_a_gap_by_a_reset(answer, is_end):
     store, table = MemoryStore(), Table("leases", "shop", "work")
     progress = {"opened": NOW - 3 * DAY, "tip": NOW - 2 * DAY, "gap": REMOVED}
     store.write(table, Lease("S1", owner="me", checkpoint="5", fence=2, parents=("S0",), progress=progress).row, None)
-    lease = operator.reset(store, table, "S1", "TRIM_HORIZON")
+    lease = operator.reset(store, table, "S1", "TRIM_HORIZON", NOW)
     read = ShardPages(Script(answer), lease, 1000).turn(0)
     assert read.gap is None and read.is_end == is_end
     assert list(read.checkpoints) == ([] if is_end else ["8"])

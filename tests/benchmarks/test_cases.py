@@ -30,6 +30,7 @@ WITHOUT_BLOOP = {
     "kinesis_reshard",
     "leases",
     "logs",
+    "multilang",
     "redis_log",
 }
 BESIDE_ASYNC_KINESIS = {"kinesis", "app"}
@@ -87,7 +88,7 @@ def check_smoke(case: str) -> Result:
     result: Result = bench.module_of(case).run(SMOKE)
     assert result.measured
     assert all(ratio > 0 for row in result.rows for ratio in row.ratios)
-    assert "streamiter" in result.versions or case in ("server", "leases", "logs", "redis_log")
+    assert "streamiter" in result.versions or case in ("server", "leases", "logs", "multilang", "redis_log")
     return result
 
 

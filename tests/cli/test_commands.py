@@ -94,7 +94,7 @@ def test_the_list_of_commands_says_what_each_does():
     "arguments,words",
     [
         (["tial"], "there is no command 'tial'; did you mean tail?"),
-        (["x"], "there is no command 'x'; the commands are: completion, demo, doctor"),
+        (["x"], "there is no command 'x'; the commands are: child, completion, demo, doctor"),
         (["tail"], "Missing argument 'URL'"),
         (["tail", "users", "--form", "latest"], "Did you mean one of: '--color', '--from'?"),
         (["tail", "users", "-n", "0"], "0 is not in the range: 1 or more (streamiter tail --help"),

@@ -95,10 +95,33 @@ def test_release_by_force_takes_it_away(invoke: Invoke, url: str):
 def test_reset_sets_the_place_and_accepts_a_gap(invoke: Invoke, url: str):
     done = invoke("leases", "reset", url, "S3", "--to", "TRIM_HORIZON")
     assert done.exit_code == 0, done.output
-    assert (lease(url, "S3").checkpoint, dict(lease(url, "S3").progress)) == ("TRIM_HORIZON", {"accepted": True})
+    told = {"accepted": True, "opened": 1_750_000_000_000_000}
+    assert (lease(url, "S3").checkpoint, dict(lease(url, "S3").progress)) == ("TRIM_HORIZON", told)
     wrong = invoke("leases", "reset", url, "S3", "--to", "LATEST")
     assert wrong.exit_code != 0
     assert "is no checkpoint" in wrong.output
+
+
+def test_accept_gives_up_what_may_be_lost(invoke: Invoke, url: str):
+    done = invoke("leases", "accept", url, "S3")
+    assert "the gap of S3 is accepted" in done.stdout
+    assert (lease(url, "S3").checkpoint, lease(url, "S3").owner) == ("TRIM_HORIZON", "operator")
+    assert "gap" not in lease(url, "S3").progress
+    assert "no gap stands at the lease 'S1'" in invoke("leases", "accept", url, "S1").output
+
+
+def test_accept_leaves_the_total_order_where_it_is(invoke: Invoke, url: str):
+    token = json.dumps({"lanes": []})
+    with open_store(url) as store:
+        table = Table("leases", "shop", "audit")
+        store.write(table, Lease("total", owner="w1", checkpoint=token, fence=1, progress={"gap": "trimmed"}).row, None)
+    assert invoke("leases", "accept", url, "total", "--stream", "audit").exit_code == 0
+    with open_store(url) as store:
+        (row,) = store.scan(table)
+    found = Lease.of(row)
+    assert (found.checkpoint, found.owner, found.fence, [*found.progress]) == (token, "operator", 2, ["accepted"])
+    wrong = invoke("leases", "reset", url, "total", "--stream", "audit", "--to", "17")
+    assert "is the place of one shard" in wrong.output
 
 
 def test_export_and_import_are_the_reverse_of_each_other(invoke: Invoke, url: str, tmp_path: Path):

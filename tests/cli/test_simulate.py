@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said_in_a_line():
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use; name another port" in busy.stderr
 
 
-@pytest.mark.parametrize("package,extra", [("click", "cli"), ("moto", "testing")])
+@pytest.mark.parametrize("package,extra", [("click", "cli")])
 def test_without_an_extra_it_says_how_to_get_it(package, extra):
     code = f"import sys; sys.modules[{package!r}] = None; sys.argv = ['streamiter', 'simulate', '--port', '0']; "
     code += "from streamiter.cli.main import main; main()"

@@ -218,8 +218,15 @@ class MadeUpProcessor:
             for record in batch:
                 transaction.insert(record)
                 await self.behaviour.take_time()
-            batch.commit(transaction)
-            await self.behaviour.take_time()
+            if not self.behaviour.is_calm and self.behaviour.chance.random() < 0.06:
+                transaction.stall()  # longer than a failover: the lease may be another worker's by now
+                await asyncio.sleep(0.001)
+            if self.behaviour.chance.random() < 0.5:
+                batch.commit(transaction)
+            else:
+                await batch.acommit(transaction)
+            if self.behaviour.chance.random() < 0.5:
+                await self.behaviour.take_time()
             transaction.commit()
         await self.behaviour.take_time()
 

@@ -1,16 +1,21 @@
-"""Books: a made-up database that is the store, too: transactions over its rows and a table of effects, which can end badly."""
+"""Books: a made-up database that is the store, too: transactions over its rows and a table of effects, which can end badly.
+
+Whether a transaction may move a checkpoint, and to what, is decided by the statement that the SQL stores send.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Self
 
 from streamiter.errors import LeaseLost, TransientError
-from streamiter.lease.lease import END, TOTAL
+from streamiter.lease.lease import ACCEPTED, END, TOTAL
 from streamiter.store import Row, Table
-from streamiter.store.base import Move
+from streamiter.store.base import Move, Write
 from streamiter.store.memory import MemoryStore
 
 Mark = tuple[str, str]  # a shard, and a record's number
@@ -24,11 +29,37 @@ class Locked(Exception):
     """Another transaction has the row, and was waited for in vain."""
 
 
+class Statements:
+    """The SQL stores' own statements, on one row at a time."""
+
+    def __init__(self, sql: Any) -> None:
+        self._sql = sql
+        self._rows = sqlite3.connect(":memory:", isolation_level=None)
+        for statement in sql.MIGRATIONS[0]:
+            self._rows.execute(statement)
+
+    def moved(self, table: Table, row: Row | None, move: Move) -> Row | None:
+        """The row as the move leaves it; None: it is refused."""
+        sql, rows = self._sql, self._rows
+        rows.execute("DELETE FROM streamiter_leases")
+        if row is not None:
+            rows.execute(*sql.write(table, Write(row, None)))
+        if not rows.execute(*sql.move(table, move, patched="json_patch(progress, ?)")).fetchall():
+            return None
+        found: Row = sql.to_row(table, rows.execute(*sql.read(table, move.key)).fetchone())
+        return found
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._rows.close()
+
+
 class Books(MemoryStore):
     """Rows, and what processors wrote beside them. `later` has something happen so many seconds from now."""
 
-    def __init__(self, chance: Random, later: Callable[[float, Callable[[], None]], None]) -> None:
+    def __init__(self, chance: Random, later: Callable[[float, Callable[[], None]], None], sql: Any) -> None:
         super().__init__()
+        self._statements = Statements(sql)
         self.chance = chance
         self.is_calm = False
         self.patience = chance.choice((1.0, 4.0, 15.0))  # seconds until the server gives up a connection that broke
@@ -36,7 +67,9 @@ class Books(MemoryStore):
         self.clerks: dict[str, Clerk] = {}
         self.is_dead: Callable[[str], bool] = lambda worker: False
         self.broken = 0  # connections, at a commit
+        self.refused = 0  # moves of checkpoints, for the lease was another worker's, or its work was done
         self.later = later
+        self.stall: Callable[[str], None] = lambda worker: None
         self.on_refusal: Callable[[], None] = lambda: None
         self._locks: dict[tuple[Table, str], Transaction] = {}
 
@@ -66,13 +99,16 @@ class Books(MemoryStore):
         holder = self._holder(table, move.key)
         if holder is not None and holder is not connection:
             raise Locked
-        row = self.read(table, move.key)
-        told = {} if row is None else row.fields
-        is_held = (told.get("owner"), told.get("fence"), told.get("completed")) == (move.owner, move.fence, False)
-        if not is_held or told["checkpoint"] in move.unless:
+        if self._statements.moved(table, self.read(table, move.key), move) is None:
+            self.refused += 1
             raise LeaseLost(move.key, move.fence)
         self._locks[table, move.key] = connection
         connection.moves.append((table, move))
+
+    async def amove_checkpoint(self, connection: Any, table: Table, move: Move) -> None:
+        """The same, by a server that takes its time, and waits for who has the row."""
+        await asyncio.sleep(self.chance.uniform(0, self.patience) if self.chance.random() < 0.1 else 0.001)
+        self.move_checkpoint(connection, table, move)
 
     # -- what transactions ask
 
@@ -83,10 +119,14 @@ class Books(MemoryStore):
         self.free(transaction)
         for table, move in transaction.moves:
             row = self.read(table, move.key)
+            moved = self._statements.moved(table, row, move)
             assert row is not None
-            progress = {**row.fields["progress"], **move.progress}
-            told = {**row.fields, "checkpoint": move.checkpoint, "progress": progress}
-            self.write(table, row._replace(fields=told), row.version)
+            assert moved is not None, "its row was locked since"
+            self.write(table, moved, row.version)
+
+    def end(self) -> None:
+        """Lets go of the statements' database."""
+        self._statements.close()
 
     def free(self, transaction: Transaction) -> None:
         """Its rows are anybody's."""
@@ -119,6 +159,10 @@ class Transaction:
         """An effect of this record."""
         assert self.is_open
         self.records.append(record)
+
+    def stall(self) -> None:
+        """Its worker stands still, in the middle of it."""
+        self._books.later(0, lambda: self._books.stall(self.worker))
 
     def commit(self) -> None:
         """Both stand, or the connection breaks: then they stand already, will stand, or never do."""
@@ -185,10 +229,16 @@ class Clerk:
         place = len(records) if checkpoint == END else self._observer.tap.place_of(row.key, checkpoint)
         for number, record in enumerate(records, 1):
             stands = (row.key, record.sequence_number) in self._entries
+            if self._is_lost(row.key, number) and (not stands or ACCEPTED in row.fields["progress"]):
+                continue
             if stands != (number <= place and self._wants(record)):
                 what = "stands beyond" if stands else "is lacking behind"
                 self._observer.wrong(18, f"the effect of record {number} of {row.key} {what} the checkpoint, {place}")
                 return
+
+    def _is_lost(self, shard_id: str, number: int) -> bool:
+        """Whether it is held no more. That nothing is lost without a gap is for the observer."""
+        return bool(number <= self._observer.laws.truth.shards[shard_id].trimmed)
 
     def check_all(self) -> None:
         """At the end: all effects stand."""
@@ -198,8 +248,9 @@ class Clerk:
     def _check_shard(self, shard_id: str, records: Sequence[Any]) -> None:
         lacking = [
             record.sequence_number
-            for record in records
+            for number, record in enumerate(records, 1)
             if self._wants(record) and (shard_id, record.sequence_number) not in self._entries
+            if not self._is_lost(shard_id, number)
         ]
         if lacking:
             self._observer.wrong(18, f"of {shard_id} the effects of {len(lacking)} records are lacking")

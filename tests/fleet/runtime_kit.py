@@ -7,13 +7,19 @@ from typing import Any
 
 
 class Kit:
-    """Modules by their names within the app's room; those of the fleets under `fleets`."""
+    """Modules by their names within the app's room; those of the fleets under `fleets`; the SQL stores' statements."""
 
-    def __init__(self, app: str = "streamiter.app", fleets: str = "streamiter.testing.fleets") -> None:
+    def __init__(
+        self,
+        app: str = "streamiter.app",
+        fleets: str = "streamiter.testing.fleets",
+        sql: str = "streamiter.store.sql",
+    ) -> None:
         self.app: Any = importlib.import_module(app)
         self.fleets: Any = importlib.import_module(fleets)
         self.given: Any = importlib.import_module(f"{app}.virtual.given")
         self.process: Any = importlib.import_module(f"{app}.virtual.process")
+        self.sql: Any = importlib.import_module(sql)
 
 
 REAL = Kit()

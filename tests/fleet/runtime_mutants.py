@@ -8,17 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import streamiter.app
 import streamiter.testing.fleets
+from streamiter.store import sql
 from tests.fleet.runtime_kit import Kit
 
 _NUMBERS = count(1)
 
 
 class Mutant(NamedTuple):
-    """A fault: what it does, the file of the app's room, the text that it replaces, and the seed of a world that shows it."""
+    """A fault: what it does, the file of the app's room (or `sql`, the SQL stores'), the text that it replaces, and the seed of
+    a world that shows it.
+    """
 
     what: str
     file: str
@@ -128,6 +132,13 @@ MUTANTS = (
         "return Horizon(opened_us)",
         1,
     ),
+    Mutant(
+        "reads on behind a gap of the total order",
+        "total",
+        "                if not self._passes_gaps:",
+        "                if False:",
+        2,
+    ),
     # Law 14
     Mutant(
         "forgets what was not handed over",
@@ -207,6 +218,20 @@ MUTANTS = (
         "",
         7,
     ),
+    Mutant(
+        "lets a former owner's transaction move the checkpoint",
+        "sql",
+        "WHERE {_equal(held)}{others}",
+        "WHERE {_equal(_LEASES.keys)} AND ? <> '' AND ? > 0 AND completed = ?{others}",
+        23,
+    ),
+    Mutant(
+        "lets a transaction do work that another has done",
+        "sql",
+        '    others = "".join(" AND checkpoint <> ?" for _ in wanted.unless)',
+        '    others = "".join(" AND ? IS NOT NULL" for _ in wanted.unless)',
+        7,
+    ),
     # Law 15
     Mutant(
         "ends before its leases are released",
@@ -225,9 +250,25 @@ MUTANTS = (
 
 
 @contextmanager
+def _sql_with(mutant: Mutant, name: str) -> Iterator[None]:
+    text = Path(str(sql.__file__)).read_text("utf-8")
+    assert text.count(mutant.before) == 1, f"{mutant.what}: sql has {text.count(mutant.before)} of {mutant.before!r}"
+    module = sys.modules[name] = ModuleType(name)
+    try:
+        exec(text.replace(mutant.before, mutant.after), module.__dict__)
+        yield
+    finally:
+        del sys.modules[name]
+
+
+@contextmanager
 def runtime_with(mutant: Mutant) -> Iterator[Kit]:
     """The app's room and the fleets over it, with this fault in them, beside the real ones."""
     name = f"streamiter_runtime_mutant_{next(_NUMBERS)}"
+    if mutant.file == "sql":
+        with _sql_with(mutant, name):
+            yield Kit(sql=name)
+        return
     app, fleets = (Path(str(room.__file__)).parent for room in (streamiter.app, streamiter.testing.fleets))
     texts = {path.relative_to(app): path.read_text("utf-8") for path in app.rglob("*.py")}
     file = Path(f"{mutant.file}.py")

@@ -22,7 +22,7 @@ def unsteady_source(kit: Kit, chance: Random, now_us: Callable[[], int], retenti
             super().__init__(shards=chance.randint(1, 4), retention=retention or 86_400.0)
             self.page_limit = chance.choice((3, 10, 1000))
             self.is_calm = False
-            self.loses = retention is not None
+            self.seconds = retention  # for which it holds records
             self.tells_children = chance.random() < 0.5
             self._listed_from: dict[str, int] = {}
             self._count = 0

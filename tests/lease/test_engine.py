@@ -302,7 +302,7 @@ def test_a_reset_moves_the_checkpoint_back_and_its_owner_lets_go():
     fleet.run(5)
     (key,) = fleet.ids
     assert fleet.lease(key).checkpoint == "5"
-    operator.reset(fleet.as_store, LEASES, key, "2")
+    operator.reset(fleet.as_store, LEASES, key, "2", 0)
     before = fleet.observer.deliveries
     fleet.agenda.run_until(fleet.agenda.now + 2 * FAILOVER)
     assert fleet.lease(key).owner == "w0"

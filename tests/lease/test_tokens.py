@@ -101,6 +101,38 @@ def test_leases_are_not_seeded_over_others():
     with pytest.raises(InvalidPosition, match="there are 1 leases of shop, orders already"):
         operator.seed(store, table, [Lease("S2")])
     with pytest.raises(InvalidPosition, match="is no checkpoint"):
-        operator.reset(store, table, "S1", "LATEST")
+        operator.reset(store, table, "S1", "LATEST", 0)
     with pytest.raises(InvalidPosition, match="there is no lease 'S9'"):
         operator.release(store, table, "S9", by_force=True)
+
+
+def test_a_shard_that_was_quiet_for_longer_than_records_are_held_is_no_gap_for_who_goes_on():
+    with Simulator("S0") as sim:
+        record = sim.put("S0", key="a")
+        sim.clock.advance(30 * 3600)
+        now_us = int(sim.clock.now() * 1e6)
+        lease = Lease("S0", 5, None, record.sequence_number, fence=1, progress={"tip": now_us - 60_000_000})
+        token = to_token(sim.stream_arn, [lease], now_us)
+        with stream_on(sim, token) as stream:
+            assert keys(stream) == []
+
+
+def test_a_stream_at_its_tip_hands_over_that_nothing_is_behind_its_last_record():
+    with Simulator("S0") as sim:
+        record = sim.put("S0", key="a")
+        sim.clock.advance(3600)
+        with stream_on(sim) as stream:
+            assert keys(stream) == ["a"]
+            assert keys(stream) == []
+            _, (lease,) = from_token(stream.token)
+        now_us = int(sim.clock.now() * 1e6)
+        assert lease.checkpoint == record.sequence_number
+        assert now_us - 3_600_000_000 < lease.progress["tip"] <= now_us
+
+
+def test_since_when_a_start_stands_goes_both_ways():
+    """By that, what is trimmed before somebody reads it is a gap; and what was at its tip lately is none."""
+    for progress, opened in (({"opened": 5}, 5), ({"opened": 5, "tip": 9}, 9), ({}, None)):
+        token = to_token("arn:x", [Lease("S0", progress=progress)], NOW)
+        _, (lease,) = from_token(token)
+        assert lease.progress.get("opened") == opened

@@ -294,7 +294,8 @@ def test_what_all_groups_have_read_may_go(port: int, app: str, client: redis.Red
     log.close()
 
 
-def test_an_apps_checkpoints_are_published(port: int, app: str, client: redis.Redis):
+@pytest.mark.parametrize("order", ["shard", "total"])
+def test_an_apps_checkpoints_are_published(port: int, app: str, client: redis.Redis, order: Any):
     url = f"redis://127.0.0.1:{port}/orders?app={app}"
     log = open_log(url)
     log.grow(2)
@@ -303,7 +304,7 @@ def test_an_apps_checkpoints_are_published(port: int, app: str, client: redis.Re
     shop = App(app, store=f"redis://127.0.0.1:{port}/0")
     seen: list[bytes] = []
 
-    @shop.processor(url)
+    @shop.processor(url, order=order)
     async def bill(batch: Any) -> None:
         seen.extend(record.payload for record in batch)
         if len(seen) == 40:

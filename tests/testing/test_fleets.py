@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -207,9 +207,85 @@ def test_what_is_trimmed_unread_is_a_gap_until_it_is_accepted(order):
         fleet.run(60)
         assert len(fleet.deliveries) == 4
         assert [event.lease for event in fleet.events if isinstance(event, GapStands)] == ["shard-0"]
-        fleet.reset("shard-0")
+        fleet.accept_gap("shard-0")
         fleet.catch_up()
     assert [delivery.record.key["id"] for delivery in fleet.deliveries] == [f"row-{n}" for n in (0, 1, 2, 3, 8)]
+
+
+def fleet_with_a_gap(stack, source, *, order, failover=10.0):
+    """A worker that read all of two shards, and died; then, when too much time has passed, another one."""
+    app = App("shop", store="memory:", failover=failover)
+
+    @app.processor(source, order=order)
+    def work(record): ...
+
+    fleet = stack.enter_context(FleetOf(app, source, workers=1))
+    source.put({"id": "old"}, "shard-0")
+    fleet.run(1190)
+    source.put({"id": "kept"}, "shard-1")
+    fleet.run(10)
+    fleet.kill(0)
+    fleet.run(3500)
+    source.trim()
+    assert source.shards["shard-0"].trimmed == 1 and not source.shards["shard-1"].trimmed
+    source.put({"id": "next"}, "shard-0")
+    fleet.join()
+    fleet.run(60)
+    return fleet
+
+
+def told(fleet):
+    return [delivery.record.key["id"] for delivery in fleet.deliveries]
+
+
+def test_a_gap_of_the_total_order_that_is_accepted_repeats_nothing_of_the_other_shards():
+    with ExitStack() as stack:
+        fleet = fleet_with_a_gap(stack, GivenRecords(shards=2, retention=3600), order="total")
+        assert told(fleet) == ["old", "kept"]
+        fleet.accept_gap("total")
+        fleet.catch_up()
+        assert told(fleet) == ["old", "kept", "next"]
+        assert "gap" not in fleet.leases()["total"].progress
+
+
+def test_what_an_operator_accepted_of_the_total_order_is_not_accepted_again_later():
+    with ExitStack() as stack:
+        source = GivenRecords(shards=2, retention=3600)
+        fleet = fleet_with_a_gap(stack, source, order="total")
+        fleet.accept_gap("total")
+        fleet.catch_up()
+        (worker,) = fleet.workers
+        fleet.kill(worker)
+        source.put({"id": "lost"}, "shard-0")
+        fleet.run(7200)
+        source.trim()
+        fleet.join()
+        fleet.run(60)
+        assert "gap" in fleet.leases()["total"].progress
+
+
+def test_a_reset_does_not_lose_sight_of_what_is_trimmed_before_anybody_reads_it():
+    source = GivenRecords(retention=3600)
+    app = App("shop", store="memory:")
+
+    @app.processor(source)
+    def work(record): ...
+
+    with FleetOf(app, source, workers=1) as fleet:
+        source.put({"id": "read"})
+        fleet.run(5)
+        fleet.kill(0)
+        source.put({"id": "lost"})
+        fleet.reset(*fleet.leases())
+        fleet.run(7200)
+        source.trim()
+        fleet.join()
+        fleet.run(60)
+        assert ["gap" in lease.progress for lease in fleet.leases().values()] == [True]
+        fleet.accept_gap(*fleet.leases())
+        source.put({"id": "next"})
+        fleet.catch_up()
+        assert told(fleet) == ["read", "next"]
 
 
 def test_what_is_trimmed_before_anything_was_read_is_no_gap():
@@ -279,3 +355,23 @@ def test_a_processor_that_commits_runs_in_a_fleet_over_the_test_s_own_store(tmp_
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT count(*) FROM entries").fetchone() == (30,)
     assert fleet.failures
+
+
+def test_a_stream_that_was_quiet_for_longer_than_it_holds_records_has_no_gap_in_the_total_order():
+    """The lease's token follows the shards' tips while nothing comes: it is not that of the last record for ever."""
+    source = GivenRecords(shards=2, retention=3600)
+    app = App("shop", store="memory:")
+
+    @app.processor(source, order="total")
+    def work(record): ...
+
+    with FleetOf(app, source, workers=1) as fleet:
+        source.put({"id": "first"}, "shard-0")
+        fleet.run(4000)
+        fleet.kill(0)
+        source.trim()
+        fleet.join()
+        fleet.run(60)
+        source.put({"id": "next"}, "shard-0")
+        fleet.catch_up()
+        assert told(fleet) == ["first", "next"]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from streamiter.testing import Simulator
-from streamiter.testing.tables.updates import as_expression, takes_away
 from tests.testing.readers import refused
 from tests.testing.tables import Orders
 
@@ -135,11 +134,3 @@ def test_maps_are_the_same_whatever_the_order_of_their_names(orders):
     orders.update("a", "ADD n :n", n={"N": "0"})
     orders.update("a", "ADD n :n", n={"N": "0"})
     assert orders.events() == [("INSERT", "a"), ("MODIFY", "a")]
-
-
-def test_expressions_are_told_apart_by_their_clauses():
-    assert not takes_away({"UpdateExpression": "set a = :v"})
-    assert not takes_away({"UpdateExpression": "REMOVE b ADD #add :v"})
-    assert takes_away({"UpdateExpression": "REMOVE settings, a.#add, added"})
-    assert not takes_away({"Item": {}})
-    assert as_expression({"UpdateExpression": "REMOVE a"}) == {"UpdateExpression": "REMOVE a"}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from typing import Any
 
+import botocore.session
 import pytest
 
 from streamiter import DynamoDBStreams, Stream
 from streamiter.testing import Simulator
 from streamiter.testing.clock import START
+from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.trouble.weather import MOST_EMPTIES, MOST_FAILURES, Weather
 from tests.testing.readers import list_rows, listed, read_pages
+from tests.testing.tables import Orders
 
 
 def outcomes(weather: Weather, shard: str, count: int = 200) -> list[Any]:
@@ -30,8 +34,8 @@ def test_the_same_seed_gives_the_same_days_however_calls_interleave():
 
 def test_trouble_is_as_likely_as_it_is_said():
     seen = Counter(outcomes(Weather(1, throttles=0.5, errors=0, cuts=0, slow=0, expired=0), "S1", 2000))
-    assert 800 < seen["throttle"] + seen["limit"] < 1100
-    assert set(seen) == {None, "throttle", "limit"}
+    assert 800 < seen["limit"] < 1100
+    assert set(seen) == {None, "limit"}, "GetRecords knows no ThrottlingException"
     assert set(outcomes(Weather(1, throttles=0, errors=0, cuts=0, slow=0, expired=0), "S1")) == {None}
 
 
@@ -110,3 +114,67 @@ def test_a_stream_survives_it(seed):
                 else:
                     found.append(record.sequence_number)
         assert sorted(found) == sorted(record.sequence_number for record in sim.history)
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "dynamodbstreams", "kinesis"])
+def test_an_operation_gives_the_errors_of_its_description_alone(service):
+    model = botocore.session.get_session().get_service_model(service)
+    seen = set()
+    for operation in model.operation_names:
+        known = {shape.name for shape in model.operation_model(operation).error_shapes}
+        weather = Weather(3, throttles=0.5, errors=0.5, cuts=0, slow=0, expired=0.5, gone=0.5, trimmed=0.5)
+        for _ in range(60):
+            fault = weather.fault(operation, (), service)
+            if fault is not None:
+                with pytest.raises(Refusal) as told:
+                    fault.refuse()
+                assert told.value.name in known, operation
+                seen.add(told.value.name)
+    assert len(seen) >= 4
+    assert ("ProvisionedThroughputExceededException" in seen) == (service != "dynamodbstreams")
+
+
+def put_all(orders: Orders, numbers: range) -> int:
+    """Writes items in one batch, and what was left of it again until nothing is; how often something was left."""
+    requests: dict[str, Any] = {"orders": [{"PutRequest": {"Item": {"id": {"S": str(number)}}}} for number in numbers]}
+    tries = 0
+    while requests:
+        with contextlib.suppress(orders.tables.exceptions.ProvisionedThroughputExceededException):
+            requests = orders.tables.batch_write_item(RequestItems=requests)["UnprocessedItems"]
+        tries += 1
+        assert tries < 50
+    return tries - 1
+
+
+def test_batches_are_done_in_part_and_what_is_left_is_told(sim):
+    orders = Orders(sim)
+    sim.misbehave(1, throttles=0, errors=0, cuts=0, slow=0, partial=0.3)
+    assert sum(put_all(orders, range(start, start + 25)) for start in (0, 25, 50)) > 0
+    assert [record.key["id"] for record in sim.table("orders").history].count("7") == 1
+    assert len(sim.table("orders").history) == 75, "nothing is lost, and nothing written twice"
+    wanted = {"orders": {"Keys": [{"id": {"S": str(number)}} for number in range(75)], "ProjectionExpression": "id"}}
+    found, pages = set(), 0
+    while wanted:
+        page = orders.tables.batch_get_item(RequestItems=wanted)
+        found |= {item["id"]["S"] for item in page["Responses"].get("orders", [])}
+        wanted, pages = page["UnprocessedKeys"], pages + 1
+        assert all(part["ProjectionExpression"] == "id" for part in wanted.values())
+    assert len(found) == 75
+    assert pages > 1
+
+
+def test_records_of_a_put_fail_one_by_one(sim):
+    stream = sim.create_stream("numbers", "S0")
+    sim.misbehave(1, throttles=0, errors=0, cuts=0, slow=0, partial=0.3)
+    client = sim.client("kinesis")
+    left = [{"Data": str(number).encode(), "PartitionKey": "k"} for number in range(100)]
+    failed = 0
+    while left:
+        answer = client.put_records(StreamName="numbers", Records=left)
+        told = [row.get("ErrorCode") for row in answer["Records"]]
+        assert answer["FailedRecordCount"] == sum(code is not None for code in told)
+        assert set(told) <= {None, "ProvisionedThroughputExceededException"}
+        failed += answer["FailedRecordCount"]
+        left = [record for record, code in zip(left, told, strict=True) if code is not None]
+    assert failed > 0
+    assert sorted(int(record.payload) for record in stream.history) == list(range(100))

@@ -66,7 +66,7 @@ class World:
         self.on_write: OnWrite | None = None
         self._writes = 0
         self.processes: list[WorkerProcess] = []
-        self.topics = WorldTopics(app, lambda: self._started_us + self.times.now_us)
+        self.topics = WorldTopics(app, lambda: self.service_us)
         sources, turned = _sources_of(app, self.topics.enter(given))
         clock = clock or turned
         if clock is not None:
@@ -105,6 +105,11 @@ class World:
             return is_over()
 
         return self.times.run_until(end_us, is_over_now) or is_over()
+
+    @property
+    def service_us(self) -> int:
+        """The time of the sources, in microseconds since 1970."""
+        return self._started_us + self.times.now_us
 
     @property
     def _happened(self) -> int:
@@ -223,6 +228,9 @@ class _Lent(Store):
 
     def move_checkpoint(self, connection: Any, table: Table, move: Move) -> None:
         self._store.move_checkpoint(connection, table, move)  # the caller's transaction decides whether that stands
+
+    async def amove_checkpoint(self, connection: Any, table: Table, move: Move) -> None:
+        await self._store.amove_checkpoint(connection, table, move)
 
 
 def _sources_of(app: App, given: Any) -> tuple[dict[str, Source[Any]], Turnable | None]:

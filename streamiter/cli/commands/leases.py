@@ -28,6 +28,7 @@ EXAMPLES = (
     "streamiter leases show sqlite:///shop.db shardId-000000000001",
     "streamiter leases release dynamodb://shop shardId-000000000001 --app shop",
     "streamiter leases reset dynamodb://shop shardId-000000000001 --to TRIM_HORIZON",
+    "streamiter leases accept dynamodb://shop shardId-000000000001 --app shop",
     "streamiter leases export sqlite:///shop.db --source arn:aws:dynamodb:...:stream/... --to users.token",
     "streamiter leases import sqlite:///shop.db users.token --app shop --stream users",
 )
@@ -136,11 +137,26 @@ def reset(key: str, checkpoint: str, **place: Any) -> None:
     Its owner notices at its next renewal; a worker goes on from there after the failover. A gap counts as accepted.
     """
     with opened(place) as store:
-        operator.reset(store, table_meant(store, place), key, checkpoint)
+        operator.reset(store, table_meant(store, place), key, checkpoint, microseconds(setting().clock.now()))
     click.echo(f"{key} goes on from {checkpoint} after the failover")
 
 
-@command.command("export", cls=Command, short_help="Write the leases as a token.", examples=EXAMPLES[4:5])
+@command.command(
+    "accept", cls=Command, short_help="Give up what may be lost: go on behind a gap.", examples=EXAMPLES[4:5]
+)
+@takes_store
+@LEASE
+def accept(key: str, **place: Any) -> None:
+    """Give up records that may be lost: a lease at which a gap stands is read on from what the service still holds.
+
+    A worker goes on after the failover. With order="total" the shards that lost nothing go on where they were.
+    """
+    with opened(place) as store:
+        operator.accept_gap(store, table_meant(store, place), key, microseconds(setting().clock.now()))
+    click.echo(f"the gap of {key} is accepted; it goes on from what the service still holds, after the failover")
+
+
+@command.command("export", cls=Command, short_help="Write the leases as a token.", examples=EXAMPLES[5:6])
 @takes_store
 @click.option("--source", metavar="NAME", required=True, help="The stream's own name, as tokens have it: its ARN.")
 @click.option(
@@ -160,7 +176,7 @@ def export(source: str, target: str | None, **place: Any) -> None:
         TokenFile(target).save(token)
 
 
-@command.command("import", cls=Command, short_help="Seed leases from a token.", examples=EXAMPLES[5:6])
+@command.command("import", cls=Command, short_help="Seed leases from a token.", examples=EXAMPLES[6:7])
 @takes_store
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--total", is_flag=True, help='For a processor with order="total": one lease for the whole stream.')

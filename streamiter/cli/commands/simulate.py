@@ -16,7 +16,6 @@ import click
 from streamiter.cli.command import Command, is_typed
 from streamiter.cli.terminal.outputs import tell
 from streamiter.clock import SystemClock
-from streamiter.errors import MissingExtra
 from streamiter.installing import install_command
 from streamiter.lineage import notation
 from streamiter.testing import Knobs, ManualClock, RunningClock, Simulator
@@ -24,7 +23,6 @@ from streamiter.testing.clock import MOST_SPEED
 from streamiter.testing.http.calls import Call
 from streamiter.testing.shop.orders import TABLE
 from streamiter.testing.shop.shop import HISTORY_SECONDS, Shop
-from streamiter.testing.tables.engine import Engine
 
 EXAMPLES = (
     "streamiter simulate --orders",
@@ -120,12 +118,10 @@ def command(
 ) -> None:
     """Run a simulated DynamoDB and Kinesis, with streams that split, roll over and fail as you say.
 
-    The simulator takes any credentials, listens only on 127.0.0.1, and stores nothing. moto keeps its tables and items.
+    The simulator takes any credentials, listens only on 127.0.0.1, and stores nothing.
     """
     if orders is not None and not (real_time and speed == 1.0):
         raise click.UsageError("--orders runs in real time: leave out --stopped and --speed")
-    if orders is None:
-        _check_extra()
     place = {name: options.pop(name) for name in ("region", "account", "hosts")}
     place["token"] = _token(options.pop("token"), is_off=options.pop("no_token"))
     try:
@@ -271,13 +267,6 @@ def _read(value: str) -> Any:
         return json.loads(value)
     except ValueError:
         return value
-
-
-def _check_extra() -> None:
-    try:
-        Engine("000000000000")  # loads moto now, not within a client's first call
-    except MissingExtra as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _show(call: Call) -> None:

@@ -17,7 +17,7 @@ from streamiter.app.virtual.world import Turnable, World
 from streamiter.clock import microseconds
 from streamiter.errors import InvalidOption
 from streamiter.lease.lease import START, Lease
-from streamiter.lease.operator import reset
+from streamiter.lease.operator import accept_gap, reset
 from streamiter.store import Store, Table
 from streamiter.store.base import Row
 from streamiter.testing.fleets.laws import LawBroken, Laws, Observer
@@ -119,9 +119,15 @@ class FleetOf:
         self.sky.troubles.append(Trouble(now_us, now_us + microseconds(seconds), name, answers))
 
     def reset(self, lease: str, processor: str | None = None) -> None:
-        """As an operator who accepts a gap, by `streamiter leases reset STORE LEASE --to TRIM_HORIZON`."""
+        """As an operator who has it read from the horizon, by `streamiter leases reset STORE LEASE --to TRIM_HORIZON`."""
         name = processor or next(iter(self._world.accounts))
-        told = reset(self.store, Table("leases", self._world.app.name, name), lease, START)
+        told = reset(self.store, Table("leases", self._world.app.name, name), lease, START, self._world.service_us)
+        self.observers[name].operated(told)
+
+    def accept_gap(self, lease: str, processor: str | None = None) -> None:
+        """As an operator who gives up what may be lost, by `streamiter leases accept STORE LEASE`."""
+        name = processor or next(iter(self._world.accounts))
+        told = accept_gap(self.store, Table("leases", self._world.app.name, name), lease, self._world.service_us)
         self.observers[name].operated(told)
 
     # -- time passes

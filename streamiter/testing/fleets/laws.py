@@ -16,12 +16,15 @@ from streamiter.app.virtual.given import GivenRecords, GivenShard
 from streamiter.app.virtual.process import WorkerProcess
 from streamiter.app.virtual.tap import Tap, identity
 from streamiter.app.virtual.times import Times
-from streamiter.lease.lease import ACCEPTED, END, OPENED, TOTAL, Lease
+from streamiter.lease.lease import ACCEPTED, END, TIP, TOTAL, Lease
 from streamiter.lease.operator import OPERATOR
 from streamiter.lease.pace import Pace
 from streamiter.record import Record
 from streamiter.testing.fleets.holding import Holding
 from streamiter.testing.fleets.total import TotalLaws
+from streamiter.testing.fleets.trimmed import lost_unread
+
+_UNKNOWN = GivenShard("")
 
 
 class LawBroken(AssertionError):
@@ -58,7 +61,7 @@ class Observer(Account):
         self.broken: list[LawBroken] = []
         self.holdings: dict[str, Holding] = {}
         self.may_abandon = False  # a function hangs longer than the grace: what it has is given up
-        self.total = TotalLaws(tap, self.wrong, self.finished, self._length)
+        self.total = TotalLaws(tap, self.wrong, self.finished, self._unread)
         self.moves = 0
         self.last_change_us = 0
         self._places: dict[str, set[int]] = {}  # by shard: what is processed
@@ -97,7 +100,7 @@ class Observer(Account):
     def _changed(self, writer: str, before: Lease, after: Lease) -> None:
         key = after.key
         self._trust(before)
-        if after.completed:
+        if after.completed or (TIP in after.progress and TIP not in before.progress):  # it was read to there
             self._give_up_trimmed(before)
         elif key != TOTAL and after.checkpoint != before.checkpoint:
             self._give_up_trimmed(before, self.tap.place_of(key, after.checkpoint))
@@ -190,33 +193,40 @@ class Observer(Account):
         truth, holding = self.laws.truth, self.holdings.get(row.key)
         shard = None if truth is None else truth.shards.get(row.key)
         is_fresh = not row.checkpoint[:1].isdigit() if holding is None else holding.is_fresh
-        if shard is None or not shard.trimmed or not is_fresh:
+        if truth is None or shard is None or not shard.trimmed or not is_fresh:
             return
-        lost = shard.trimmed if upto is None else min(shard.trimmed, upto)
-        if shard.parents and not (row.progress.get(ACCEPTED) or self._is_accepted(shard)):
-            opened_us = row.progress.get(OPENED, 0)
-            held = (n for n, record in enumerate(shard.records[:lost]) if (record.created_us or 0) >= opened_us)
-            lost = next(held, lost)
-        self.tap.note(row.key, shard.records[:lost])
-        super()._finish_places(row.key, map(identity, shard.records[:lost]))
-        self._note_done(row.key, range(1, lost + 1))
+        lost = lost_unread(shard, row, self._accepted, truth, upto)
+        self._give_up(shard, lost)
         if holding is not None:
             for place in range(1, lost + 1):
                 holding.finish(place)
             holding.given_up = lost
+
+    def _give_up(self, shard: GivenShard, lost: int) -> None:
+        self.tap.note(shard.id, shard.records[:lost])
+        super()._finish_places(shard.id, map(identity, shard.records[:lost]))
+        self._note_done(shard.id, range(1, lost + 1))
+
+    def _begun_total(self, records: Sequence[Record]) -> None:
+        """In one order with all others, a shard begins: of a first one, its horizon may have moved on unread.
+
+        Where an operator accepted a gap, all is given up that was gone when a worker went on.
+        """
+        shards = {} if self.laws.truth is None else self.laws.truth.shards
+        if TOTAL in self._accepted:
+            self._accepted.discard(TOTAL)
+            for shard in shards.values():
+                self._give_up(shard, shard.trimmed)
+        for record in records:
+            shard = shards.get(record.shard_id, _UNKNOWN)
+            if shard.trimmed and not shard.parents and not self._places.get(shard.id):
+                self._give_up(shard, min(shard.trimmed, self.tap.place(record) - 1))
 
     def _begun_behind(self, holding: Holding, row: Lease, place: int) -> None:
         """The first record that is read of it is the one behind this place."""
         if holding.is_fresh:
             self._give_up_trimmed(row, place)
             holding.is_fresh = False
-
-    def _is_accepted(self, shard: GivenShard) -> bool:
-        """Whether an operator accepted a gap in it, or in a shard before it."""
-        truth = self.laws.truth
-        if shard.id in self._accepted or truth is None:
-            return shard.id in self._accepted
-        return any(self._is_accepted(truth.shards[parent]) for parent in shard.parents)
 
     def _has_waited(self, worker: str) -> bool:
         """Whether a worker that stops has given what it was at time enough."""
@@ -247,6 +257,7 @@ class Observer(Account):
         if self.laws.workers[worker].leaving_us is not None:
             self.wrong(15, f"{worker} delivered a record of {key} after it was told to stop")
         if key == TOTAL:
+            self._begun_total(records)
             self.total.delivered(worker, records)
             return
         self._check_parents(worker, key, "delivered")
@@ -345,6 +356,10 @@ class Observer(Account):
         for key in self.tap.shards if truth is None else truth.shards:
             if (row := self.laws.lease(key)) is not None:
                 self._give_up_trimmed(row)
+            if truth is not None and not truth.shards[key].parents and not self._places.get(key):
+                self._give_up(
+                    truth.shards[key], truth.shards[key].trimmed
+                )  # its horizon moved on, and nothing was read
             done, wanted = self._prefix.get(key, 0), self._length(key)
             if done < wanted:
                 self.wrong(11, f"of {key} the first {done} of {wanted} records are processed: the rest is lost")
@@ -355,6 +370,11 @@ class Observer(Account):
         """How many records a shard has, as far as is known."""
         truth = self.laws.truth
         return len(self.tap.seen.get(shard_id, {}) if truth is None else truth.shards[shard_id].records)
+
+    def _unread(self, shard_id: str) -> int:
+        """How many of its records were neither read nor given up."""
+        known = self._places.get(shard_id, set()).union(self.tap.seen.get(shard_id, {}).values())
+        return self._length(shard_id) - len(known)
 
     def _may_deliver(self, worker: str, lease: HeldLease, row: Lease) -> bool:
         if (

@@ -23,19 +23,19 @@ class Hand:
 
 
 class TotalLaws:
-    """Held against what one processor's function gets; `length` tells how many records a shard truly has."""
+    """Held against what one processor's function gets; `unread` tells how many of a shard's records were never read."""
 
     def __init__(
         self,
         tap: Tap,
         wrong: Callable[[int, str], None],
         finished: Mapping[str, set[Identity]],
-        length: Callable[[str], int],
+        unread: Callable[[str], int],
     ) -> None:
         self._tap = tap
         self._wrong = wrong
         self._finished = finished
-        self._length = length
+        self._unread = unread
         self._hand = Hand()
         self._doubted: set[Mark] = set()  # whether their commit was done, its caller was not told
         self._kept: set[Mark] = set()  # processed, and let go in good order: they must not come again
@@ -93,7 +93,7 @@ class TotalLaws:
         for parent in () if shard is None else shard.parents:
             seen, finished = self._tap.seen.get(parent, {}), self._finished.get(parent, set())
             left = [told for told in seen if told not in finished and (parent, told) not in hand.out]
-            if left or len(seen) < self._length(parent):
+            if left or self._unread(parent):
                 self._wrong(10, f"{worker} delivered {record!r} before all of its parent {parent}")
 
 

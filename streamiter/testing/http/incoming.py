@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-import time
+
+from streamiter.clock import SystemClock
 
 PATIENCE_SECONDS = 30.0  # in the middle of a request
 IDLE_LOOKS = 40  # so many times that long between requests, and for all of a request that comes in small pieces
@@ -43,7 +44,7 @@ class Incoming:
         self._began = None
 
     def _is_late(self) -> bool:
-        now = time.monotonic()
+        now = SystemClock().monotonic()
         if self._began is None:
             self._began = now
         return now - self._began > self._most_seconds

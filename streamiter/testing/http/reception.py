@@ -31,6 +31,9 @@ from streamiter.testing.truth.service import REGION, Service
 TOKEN_HEADER = "x-simulator-token"
 MOST_NAME = 100  # characters of an operation that is noted
 
+# What botocore calls the services, by the beginning of their targets.
+_SERVICES = {protocol.STREAMS: "dynamodbstreams", protocol.TABLES: "dynamodb", KINESIS: "kinesis"}
+
 _log = logging.getLogger("streamiter.testing")
 
 
@@ -88,7 +91,7 @@ class Reception:
                 if service == protocol.CONTROL:
                     self._check_token(request)
                 order = desk.read(operation, body, request.signed_region)
-                fault = None if desk.is_spared else self._fault(operation, order.shards)
+                fault = None if desk.is_spared else self._fault(service, operation, order.shards)
                 if fault is not None:
                     outcome = fault.kind
                     fault.refuse()
@@ -139,10 +142,12 @@ class Reception:
 
         return following
 
-    def _fault(self, operation: str, shards: tuple[str, ...]) -> Fault | None:
+    def _fault(self, service: str, operation: str, shards: tuple[str, ...]) -> Fault | None:
         """What spoils a call: as a test laid it out, or else the weather."""
         weather = self.knobs.weather
-        return self.faults.take(operation, shards) or (weather.fault(operation, shards) if weather else None)
+        return self.faults.take(operation, shards) or (
+            weather.fault(operation, shards, _SERVICES[service]) if weather else None
+        )
 
     # -- answering
 

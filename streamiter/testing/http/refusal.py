@@ -89,6 +89,26 @@ def limit_exceeded(what: str = "Too many operations for a given subscriber.") ->
     return Refusal("LimitExceededException", what)
 
 
+def throughput_exceeded() -> Refusal:
+    """More than a table or a shard is provisioned for."""
+    return Refusal(
+        "ProvisionedThroughputExceededException",
+        "The level of configured provisioned throughput was exceeded. Consider increasing your provisioning level.",
+    )
+
+
+def request_limit_exceeded() -> Refusal:
+    """More calls than the account may make."""
+    return Refusal(
+        "RequestLimitExceeded", "Throughput exceeds the current throughput limit for your account. Please try again."
+    )
+
+
+def failure() -> Refusal:
+    """The service's own fault, as Kinesis names it."""
+    return Refusal("InternalFailureException", "Internal service failure", 500)
+
+
 def unknown_operation(what: str = "") -> Refusal:
     """There is no such call."""
     return Refusal("UnknownOperationException", what)

@@ -14,7 +14,7 @@ from typing import Any
 from streamiter.testing.http.descriptions import description
 from streamiter.testing.http.json_types import check_type
 from streamiter.testing.http.refusal import Refusal, broken_rules, unknown_operation
-from streamiter.testing.truth.attributes import check_attribute
+from streamiter.testing.truth.attributes import check_attribute_form
 
 MOST_PROBLEMS = 10  # are told of one request, as the service does
 MOST_MATCHED = 8192  # characters of a text that a pattern is tried on
@@ -53,7 +53,7 @@ class _Check:
 
     def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
         if name == "AttributeValue":
-            check_attribute(value)
+            check_attribute_form(value)
             return
         shape = self._shapes[name]
         kind: str = shape["type"]

@@ -1,4 +1,4 @@
-"""Wires: the form in which a client speaks, JSON or CBOR. Behind this file everything is JSON.
+"""Wires: the form in which a client speaks, JSON or CBOR; behind this file everything is JSON.
 
 CBOR is the default of Kinesis' clients in Java: the same members, but bytes are bytes, and a time is a number of
 milliseconds under tag 1.

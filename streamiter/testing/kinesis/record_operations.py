@@ -65,7 +65,9 @@ class RecordOperations(Operations):
         }
 
     def _put_one(self, stream: KinesisTruth, placed: Placed, now_us: int) -> dict[str, Any]:
-        if not self._takes(placed, now_us):
+        weather = self._knobs.weather
+        is_left = weather is not None and weather.leaves("PutRecords", (placed.key, placed.payload))
+        if is_left or not self._takes(placed, now_us):
             return {
                 "ErrorCode": "ProvisionedThroughputExceededException",
                 "ErrorMessage": self._too_fast(stream, placed),

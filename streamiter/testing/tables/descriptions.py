@@ -1,40 +1,101 @@
-"""Descriptions: the engine's description of a table, completed by the fields of its stream."""
+"""Descriptions: a table as DescribeTable tells of it, with its indexes and its stream."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from streamiter.clock import SECOND_US
-from streamiter.testing.truth.simulated_table import SimulatedTable
+from streamiter.testing.tables.creation import NO_THROUGHPUT
+from streamiter.testing.tables.schema import Index
+from streamiter.testing.tables.table import StoredTable
 
 Body = dict[str, Any]
 
 
-def described(description: Body, table: SimulatedTable, status: str = "ACTIVE") -> Body:
-    """The engine's description of a table, with its streams, its ARN and its age.
+def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None = None) -> Body:
+    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes or drops:
+    the change begins, though here it is done at once."""
+    truth, settings = table.truth, table.settings
+    told: Body = {
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in table.schema.kinds.items()
+        ],
+        "CreationDateTime": truth.created_us / SECOND_US,
+        "DeletionProtectionEnabled": bool(settings.get("DeletionProtectionEnabled")),
+        "ItemCount": len(table.items),
+        "KeySchema": truth.key_schema,
+        "ProvisionedThroughput": _throughput(settings.get("ProvisionedThroughput", NO_THROUGHPUT)),
+        "TableArn": truth.arn,
+        "TableId": truth.id,
+        "TableName": truth.name,
+        "TableSizeBytes": table.items.bytes,
+        "TableStatus": status,
+        "WarmThroughput": _warm(settings.get("WarmThroughput", {})),
+    }
+    if settings.get("BillingMode") == "PAY_PER_REQUEST":
+        since = settings.get("OnDemandSince", truth.created_us / SECOND_US)
+        told["BillingModeSummary"] = {"BillingMode": "PAY_PER_REQUEST", "LastUpdateToPayPerRequestDateTime": since}
+    elif "OnDemandSince" in settings:
+        told["BillingModeSummary"] = {
+            "BillingMode": "PROVISIONED",
+            "LastUpdateToPayPerRequestDateTime": settings["OnDemandSince"],
+        }
+    if "TableClass" in settings:
+        told["TableClassSummary"] = {"TableClass": settings["TableClass"]}
+    if "OnDemandThroughput" in settings:
+        told["OnDemandThroughput"] = settings["OnDemandThroughput"]
+    encryption = settings.get("SSESpecification", {})
+    if encryption.get("Enabled"):
+        told["SSEDescription"] = {"Status": "ENABLED", "SSEType": encryption.get("SSEType", "KMS")}
+        if "KMSMasterKeyId" in encryption:
+            told["SSEDescription"]["KMSMasterKeyArn"] = encryption["KMSMasterKeyId"]
+    for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
+        indexes = [index for index in table.schema.indexes.values() if index.is_global is is_global]
+        if indexes:
+            told[member] = [_index(table, index, status, making) for index in indexes]
+    return told | _stream(table)
 
-    `status` is what the answer to a change says: the change begins, though here it is done at once.
-    """
-    empty = {name for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes") if not description.get(name, ())}
-    told = {name: value for name, value in description.items() if name not in empty}
-    told["CreationDateTime"] = table.created_us / SECOND_US
-    told["TableArn"] = table.arn
-    told["TableId"] = table.id
-    told["TableStatus"] = status
-    if table.streams:
-        told |= {"LatestStreamArn": table.latest.arn, "LatestStreamLabel": table.latest.label}
-    if table.has_stream:
-        told["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.latest.view}
+
+def key_schema(keys: Sequence[str]) -> list[dict[str, str]]:
+    """The KeySchema of these attributes."""
+    kinds = ("HASH", "RANGE")
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, kinds, strict=False)]
+
+
+def _index(table: StoredTable, index: Index, table_status: str, making: str | None) -> Body:
+    count, size = table.items.count(index)
+    told: Body = {
+        "IndexArn": f"{table.truth.arn}/index/{index.name}",
+        "IndexName": index.name,
+        "IndexSizeBytes": size,
+        "ItemCount": count,
+        "KeySchema": key_schema(index.keys),
+        "Projection": index.projection,
+    }
+    if index.is_global:
+        is_begun = making == index.name or table_status == "CREATING"
+        told["IndexStatus"] = "CREATING" if is_begun else "ACTIVE"
+        told["ProvisionedThroughput"] = _throughput(index.more.get("ProvisionedThroughput", NO_THROUGHPUT))
+        told["WarmThroughput"] = _warm({})
+        if "OnDemandThroughput" in index.more:
+            told["OnDemandThroughput"] = index.more["OnDemandThroughput"]
     return told
 
 
-def bare_description(table: SimulatedTable) -> Body:
-    """That of a table made by hand, which the engine does not know."""
-    return {
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in table.key_names],
-        "ItemCount": 0,
-        "KeySchema": table.key_schema,
-        "TableArn": table.arn,
-        "TableName": table.name,
-        "TableSizeBytes": 0,
-    }
+def _throughput(asked: Body) -> Body:
+    return {"NumberOfDecreasesToday": 0, **asked}
+
+
+def _warm(asked: Body) -> Body:
+    return {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE", **asked}
+
+
+def _stream(table: StoredTable) -> Body:
+    truth = table.truth
+    told: Body = {}
+    if truth.streams:
+        told |= {"LatestStreamArn": truth.latest.arn, "LatestStreamLabel": truth.latest.label}
+    if truth.has_stream:
+        told["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": truth.latest.view}
+    return told

@@ -7,7 +7,6 @@ from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.tables.partiql import KeysOf, Statement, parse
-from streamiter.testing.truth.attributes import check_attribute
 
 Body = dict[str, Any]
 Do = Callable[[str, Body], Body]  # an operation of the tables, and its body
@@ -64,11 +63,7 @@ class Statements:
     # -- inside
 
     def _parse(self, asked: Mapping[str, Any]) -> Statement:
-        statement = parse(asked["Statement"], asked.get("Parameters") or (), self._keys_of)
-        for member in ("Item", "Key", "ExpressionAttributeValues"):
-            for value in statement.body.get(member, {}).values():
-                check_attribute(value)
-        return statement
+        return parse(asked["Statement"], asked.get("Parameters") or (), self._keys_of)
 
     def _run(self, statement: Statement, asked: Mapping[str, Any]) -> list[Body]:
         """What one statement gives."""

@@ -1,28 +1,16 @@
-"""Targets: which tables a request writes to, and what it asks of each item there."""
+"""Targets: the tables that a request names, by name or by ARN."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-
-def targets(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each item's table, and what is asked for it: a Key or an Item, and more."""
-    if operation in ("PutItem", "UpdateItem", "DeleteItem"):
-        yield body["TableName"], body
-    elif operation == "BatchWriteItem":
-        for table, requests in body["RequestItems"].items():
-            for request in requests:
-                for inner in request.values():
-                    yield table, inner
-    elif operation == "TransactWriteItems":
-        for action in body["TransactItems"]:
-            for inner in action.values():
-                yield inner.get("TableName"), inner
+from streamiter.testing.http.refusal import broken_rule
+from streamiter.testing.tables.creation import NAME
 
 
 def by_names(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The same request with the names of the tables that it writes to, where it has their ARNs."""
+    """The same request with the names of its tables, where it has their ARNs."""
     named = dict(body)
     if isinstance(body.get("TableName"), str):
         named["TableName"] = table_name(body["TableName"])
@@ -37,3 +25,16 @@ def by_names(body: Mapping[str, Any]) -> dict[str, Any]:
 def table_name(name_or_arn: str) -> str:
     """A table's name."""
     return name_or_arn.rpartition(":table/")[2]
+
+
+def check_names(body: Mapping[str, Any]) -> None:
+    """Refuses a name that no table can have."""
+    name = body.get("TableName")
+    if name is None:
+        return
+    if len(name) < 3:
+        raise broken_rule(name, "tableName", "have length greater than or equal to 3")
+    if len(name) > 255:
+        raise broken_rule(name, "tableName", "have length less than or equal to 255")
+    if not NAME.fullmatch(name):
+        raise broken_rule(name, "tableName", f"satisfy regular expression pattern: {NAME.pattern}")

@@ -1,4 +1,4 @@
-"""Values: what a request's JSON says of binary and numbers, as the tables keep it: bytes, and digits without needless zeros."""
+"""Values: those of a request, checked and in one form: binary as bytes, and numbers as digits without needless zeros."""
 
 from __future__ import annotations
 
@@ -6,23 +6,41 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.expressions.values import KINDS, Item, Value
+from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.truth.attributes import check_attribute
 from streamiter.testing.truth.images import plain_digits
 
+MOST_DEPTH = 32
+_TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+)
 
-def read_values(value: Any) -> Any:
-    """A copy of a request's JSON in which binary is bytes and numbers are plain."""
-    if isinstance(value, Mapping):
-        if len(value) == 1:
-            [(kind, inner)] = value.items()
-            if kind in _READERS and isinstance(inner, str):
-                return {kind: _READERS[kind](inner)}
-            if kind in ("BS", "NS") and isinstance(inner, list) and all(isinstance(part, str) for part in inner):
-                return {kind: list(map(_READERS[kind[0]], inner))}
-        return {name: read_values(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return list(map(read_values, value))
-    return value
+
+def read_item(item: Mapping[str, Any]) -> Item:
+    """An Item or a Key."""
+    return {name: read_value(value) for name, value in item.items()}
+
+
+def read_value(value: Any) -> Value:
+    """One value; a refusal where it is none."""
+    check_attribute(value)
+    return _read(value, 0)
+
+
+def _read(value: dict[str, Any], depth: int) -> Value:
+    [(kind, inner)] = ((kind, inner) for kind, inner in value.items() if inner is not None and kind in KINDS)
+    if kind in ("S", "SS", "BOOL", "NULL"):
+        return {kind: inner}
+    if kind in _SCALARS:
+        return {kind: _SCALARS[kind](inner)}
+    if kind in ("NS", "BS"):
+        return {kind: list(map(_SCALARS[kind[0]], inner))}
+    if depth >= MOST_DEPTH:
+        raise invalid(_TOO_DEEP)
+    if kind == "L":
+        return {kind: [_read(element, depth + 1) for element in inner]}
+    return {kind: {name: _read(element, depth + 1) for name, element in inner.items()}}
 
 
 def _binary(text: str) -> bytes:
@@ -32,4 +50,9 @@ def _binary(text: str) -> bytes:
         raise Refusal("SerializationException", "Invalid base64 in a binary attribute") from None
 
 
-_READERS: dict[str, Callable[[str], Any]] = {"B": _binary, "N": plain_digits}
+def _digits(text: str) -> str:
+    is_plain = len(text) < 16 and text.isascii() and text.isdecimal() and (text[0] != "0" or len(text) == 1)
+    return text if is_plain else plain_digits(text)
+
+
+_SCALARS: dict[str, Callable[[str], Any]] = {"B": _binary, "N": _digits}

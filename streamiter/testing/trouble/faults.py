@@ -20,6 +20,9 @@ Kind = Literal[
     # the service refuses
     "throttle",
     "limit",
+    "throughput",
+    "request_limit",
+    "failure",
     "500",
     "503",
     "gone",
@@ -43,6 +46,9 @@ Kind = Literal[
 REFUSALS: dict[str, Callable[[], Refusal]] = {
     "throttle": refusal.throttled,
     "limit": refusal.limit_exceeded,
+    "throughput": refusal.throughput_exceeded,
+    "request_limit": refusal.request_limit_exceeded,
+    "failure": refusal.failure,
     "500": refusal.internal,
     "503": refusal.unavailable,
     "gone": lambda: refusal.not_found("Shard not found"),

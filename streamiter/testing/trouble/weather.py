@@ -15,6 +15,7 @@ from typing import Any, Self, TypedDict
 
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.names import unknown
+from streamiter.testing.trouble import refusals
 from streamiter.testing.trouble.faults import Fault, Kind
 
 MOST_FAILURES = 3  # of one operation on one shard, in a row: a caller that tries again gets an answer
@@ -22,8 +23,6 @@ MOST_EMPTIES = 7  # pages in a row before a record; eight are how readers know t
 MOST_HIDDEN = 3  # passes of the listing that lack a new shard
 
 _CUTS: tuple[Kind, ...] = ("cut", "reset", "bad_json", "bad_crc", "html")
-_ERRORS: tuple[Kind, ...] = ("500", "503")
-_THROTTLES: tuple[Kind, ...] = ("throttle", "limit")
 
 
 class Chances(TypedDict, total=False):
@@ -31,6 +30,7 @@ class Chances(TypedDict, total=False):
 
     throttles: float
     errors: float
+    partial: float
     cuts: float
     slow: float
     expired: float
@@ -51,8 +51,9 @@ class Weather:
     """How likely each kind of trouble is, from 0 to 1, for each call, page, shard or listing that it may meet."""
 
     seed: int
-    throttles: float = 0.05  # a call: ThrottlingException or LimitExceededException
-    errors: float = 0.05  # a call: 500 or 503
+    throttles: float = 0.05  # a call: too many, in the words that its operation knows for that, if any
+    errors: float = 0.05  # a call: the service failed, likewise
+    partial: float = 0.05  # a part of a batch: it is left undone, and the answer says so
     cuts: float = 0.05  # a call: half an answer, none, a damaged one, a proxy's page
     slow: float = 0.02  # a call: the answer comes 50 real ms later
     expired: float = 0.02  # a GetRecords call
@@ -85,29 +86,46 @@ class Weather:
 
     # -- calls
 
-    def fault(self, operation: str, shards: tuple[str, ...]) -> Fault | None:
+    def fault(self, operation: str, shards: tuple[str, ...], service: str = "dynamodbstreams") -> Fault | None:
         """What spoils this call, if anything does."""
         about = operation, shards[0] if shards else ""
         with self._lock:
             self._calls[about] += 1
-            kind = self._kind(about) if self._failed[about] < MOST_FAILURES else None
+            kind = self._kind(about, service) if self._failed[about] < MOST_FAILURES else None
             self._failed[about] = 0 if kind in (None, "slow") else self._failed[about] + 1
         return None if kind is None else Fault(kind, operation)
 
-    def _kind(self, about: tuple[str, str]) -> Kind | None:
+    def leaves(self, operation: str, part: object) -> bool:
+        """Whether a part of a batch is left undone; never more than three times in a row."""
+        about = operation, f"{part!r}"
+        with self._lock:
+            self._calls[about] += 1
+            is_left = (
+                self._failed[about] < MOST_FAILURES
+                and self._draw("part", *about, self._calls[about]).random() < self.partial
+            )
+            if is_left:
+                self._failed[about] += 1
+            else:  # it is done, and nobody comes back to it
+                del self._failed[about], self._calls[about]
+        return is_left
+
+    def _kind(self, about: tuple[str, str], service: str) -> Kind | None:
         draw = self._draw("call", *about, self._calls[about])
+        operation = about[0]
         chances: list[tuple[float, tuple[Kind, ...]]] = [
-            (self.throttles, _THROTTLES),
-            (self.errors, _ERRORS),
+            (self.throttles, refusals.throttles(service, operation)),
+            (self.errors, refusals.errors(service, operation)),
             (self.cuts, _CUTS),
             (self.slow, ("slow",)),
         ]
-        if about[0] == "GetRecords":
-            chances.append((self.expired, ("expired",)))
-        if about[0] == "GetShardIterator":
-            chances += [(self.gone, ("gone",)), (self.trimmed, ("trimmed",))]
+        if operation == "GetRecords":
+            chances.append((self.expired, refusals.expired(service, operation)))
+        if operation == "GetShardIterator":
+            chances.append((self.gone, refusals.gone(service, operation)))
+            chances.append((self.trimmed, refusals.trimmed(service, operation)))
         for chance, kinds in chances:
-            if draw.random() < chance:
+            if kinds and draw.random() < chance:
                 return draw.choice(kinds)
         return None
 

@@ -1,4 +1,4 @@
-"""Attributes: checks the typed values of a request, because the engine would accept some that the service refuses."""
+"""Attributes: checks the typed values of a request, in the order in which the service does."""
 
 from __future__ import annotations
 
@@ -12,27 +12,42 @@ from streamiter.testing.http.refusal import invalid, wrong_value
 _EXACTLY_ONE = "must contain exactly one of the supported datatypes"
 _JSON_TYPES = {"S": "string", "N": "string", "B": "blob", "BOOL": "boolean", "NULL": "boolean", "L": "list", "M": "map"}
 _SETS = {"SS": "string", "NS": "number", "BS": "binary"}
+_KINDS = {*_JSON_TYPES, *_SETS}
 
 _NUMBER = re.compile(r"[-+]?(?=\.?[0-9])[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 _MOST_DIGITS = 38
 _GREATEST_EXPONENT, _LEAST_EXPONENT = 125, -130
 
 
-def check_attribute(value: Any) -> None:
-    """Refuses a value without a type, with two or with a wrong one, numbers that none holds, and sets that are empty or
-    say something twice; also deep inside."""
+def check_attribute_form(value: Any) -> None:
+    """Refuses a value that has a wrong type in JSON; also deep inside."""
     check_type(value, "structure")
-    told = {kind: inner for kind, inner in value.items() if inner is not None}
-    if not told.keys() & (_JSON_TYPES.keys() | _SETS.keys()):
+    for kind, inner in value.items():
+        if inner is None:
+            continue
+        if kind in _SETS:
+            check_type(inner, "list")
+            for element in inner:
+                check_type(element, "string")
+        elif kind in _JSON_TYPES:
+            check_type(inner, _JSON_TYPES[kind])
+            if kind in ("L", "M"):
+                for element in inner if kind == "L" else inner.values():
+                    check_attribute_form(element)
+
+
+def check_attribute(value: dict[str, Any]) -> None:
+    """Refuses a value of the right form without a type, or with two, numbers that none holds, and sets that are empty or say
+    something twice; also deep inside."""
+    told = [(kind, inner) for kind, inner in value.items() if inner is not None and kind in _KINDS]
+    if not told:
         raise invalid(f"Supplied AttributeValue is empty, {_EXACTLY_ONE}")
     if len(told) > 1:
         raise invalid(f"Supplied AttributeValue has more than one datatypes set, {_EXACTLY_ONE}")
-    [(kind, inner)] = told.items()
+    [(kind, inner)] = told
     if kind in _SETS:
         _check_set(kind, inner)
-        return
-    check_type(inner, _JSON_TYPES[kind])
-    if kind == "N":
+    elif kind == "N":
         check_number(inner)
     elif kind == "NULL" and not inner:
         raise wrong_value("Null attribute value types must have the value of true")
@@ -59,12 +74,11 @@ def check_number(text: str) -> Decimal:
     return Decimal(text)
 
 
-def _check_set(kind: str, elements: Any) -> None:
-    check_type(elements, "list")
+def _check_set(kind: str, elements: list[str]) -> None:
     if not elements:
-        raise wrong_value(f"An {_SETS[kind]} set  may not be empty")
-    for element in elements:
-        check_type(element, "string")
+        raise wrong_value(
+            "Binary sets should not be empty" if kind == "BS" else f"An {_SETS[kind]} set  may not be empty"
+        )
     told = set(map(check_number, elements)) if kind == "NS" else set(elements)
     if len(told) < len(elements):
         raise wrong_value(f"Input collection [{', '.join(elements)}] contains duplicates.")

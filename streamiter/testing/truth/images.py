@@ -50,7 +50,7 @@ def is_same(one: TypedImage | None, other: TypedImage | None) -> bool:
     """Whether two normal images say the same; sets have no order."""
     if one is None or other is None or one.keys() != other.keys():
         return one is other
-    return all(_is_same_value(value, other[name]) for name, value in one.items())
+    return all(is_same_value(value, other[name]) for name, value in one.items())
 
 
 def size_of(image: TypedImage) -> int:
@@ -82,7 +82,8 @@ def plain_digits(number: str) -> str:
     return format(exact.normalize(_EXACT), "f") if exact else "0"
 
 
-def _is_same_value(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def is_same_value(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two normal values say the same."""
     [(kind, inner)] = one.items()
     if kind not in other:
         return False
@@ -91,7 +92,7 @@ def _is_same_value(one: dict[str, Any], other: dict[str, Any]) -> bool:
     if kind == "M":
         return is_same(inner, other[kind])
     if kind == "L":
-        return len(inner) == len(other[kind]) and all(map(_is_same_value, inner, other[kind]))
+        return len(inner) == len(other[kind]) and all(map(is_same_value, inner, other[kind]))
     return bool(inner == other[kind])
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Literal, NamedTuple, Protocol
 
 from streamiter.clock import SECOND_US, microseconds
@@ -59,7 +61,9 @@ class SimulatedShard:
         self.records: list[Held] = []
         self.trimmed = 0  # how many records are gone, from the front
         self._load: deque[int] = deque()  # when the records of the last second were written
-        self._places: dict[int, int] = {}  # of the first record with a number
+        self._places: dict[int, int] | None = None  # of the first record with a number, where numbers do not rise
+        self._trimmed_numbers: set[int] = set()
+        self._created_us: int | None = None
         self._greatest = starting
         self._greatest_trimmed = -1
 
@@ -91,12 +95,23 @@ class SimulatedShard:
     def add(self, record: Held) -> None:
         """The next record, whatever its number and its time."""
         number = record.number
-        self._places.setdefault(number, self.end)
+        if self._places is None and self.records and number <= self._greatest:
+            self._places = {}
+            for place, held in enumerate(self.records, self.trimmed):
+                self._places.setdefault(held.number, place)
+        if self._places is not None:
+            self._places.setdefault(number, self.end)
         self.records.append(record)
         self._greatest = max(self._greatest, number)
         self.starting = min(self.starting, number)
         if self.ending is not None:
             self.ending = max(self.ending, number)
+
+    def same_time(self, time_us: int | None) -> int | None:
+        """A time that records were created at: one object for all of the same second."""
+        if time_us != self._created_us:
+            self._created_us = time_us
+        return self._created_us
 
     def load(self, now_us: int) -> int:
         """One more record is written: how many were within the last second, this one included."""
@@ -124,6 +139,7 @@ class SimulatedShard:
         count = max(0, before - self.trimmed)
         for record in self.records[:count]:
             self._greatest_trimmed = max(self._greatest_trimmed, record.number)
+            self._trimmed_numbers.add(record.number)
             self.trimmed += 1
         del self.records[:count]
 
@@ -137,7 +153,7 @@ class SimulatedShard:
 
     def had(self, number: int) -> bool:
         """Whether a record with this number was ever put into it."""
-        return number in self._places
+        return number in self._trimmed_numbers or self._place_with(number) is not None
 
     # -- where reading starts
 
@@ -147,17 +163,28 @@ class SimulatedShard:
 
     def place_at(self, number: int) -> int | None:
         """The place of the first record with this number, or of the first with a greater one; None when it is trimmed."""
-        place = self._places.get(number)
+        if number in self._trimmed_numbers:
+            return None
+        place = self._place_with(number)
         if place is not None:
-            return place if place >= self.trimmed else None
+            return place
         if number <= self._greatest_trimmed:
             return None
+        if self._places is None:
+            return self.trimmed + bisect_left(self.records, number, key=_number)
         return self._first(lambda record: record.number > number)
 
     def place_after(self, number: int) -> int | None:
         """The place after the first record with this number; None when it is trimmed."""
         place = self.place_at(number)
-        return place + 1 if place is not None and number in self._places else place
+        return place + 1 if place is not None and self._place_with(number) is not None else place
+
+    def _place_with(self, number: int) -> int | None:
+        """The place of the first record held that has this number."""
+        if self._places is not None:
+            return self._places.get(number)
+        at = bisect_left(self.records, number, key=_number)
+        return self.trimmed + at if at < len(self.records) and self.records[at].number == number else None
 
     def place_at_time(self, time_us: int) -> int:
         """The place of the first record created then or later; one without creation time goes by when it was written."""
@@ -180,6 +207,9 @@ class SimulatedShard:
             if size > max_bytes and count:
                 return page[:count]
         return page
+
+
+_number = attrgetter("number")
 
 
 def _time_us(record: Held) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import NAMESPACE_URL, uuid5
 
-from streamiter.testing.truth.records import WrittenRecord
+from streamiter.testing.truth.records import EventName, Origin, Rendered, ViewType, WrittenRecord
 from streamiter.testing.truth.streams import SimulatedStream
 
 
@@ -20,6 +20,16 @@ class SimulatedTable:
     serial: int  # how many tables were made before it
     streams: list[SimulatedStream] = field(default_factory=list)  # oldest first
     history: list[WrittenRecord] = field(default_factory=list)  # every record, in the order really written
+    rendered: Rendered = field(default_factory=Rendered, repr=False)
+    _origins: dict[tuple[object, ...], Origin] = field(default_factory=dict, repr=False)
+
+    def origin(self, shard_id: str, event: EventName, view: ViewType, identity: dict[str, str] | None) -> Origin:
+        """What the record has in common with others of its shard; one object for all of them."""
+        place = shard_id, event, view, identity and tuple(identity.items())
+        if place not in self._origins:
+            serial = self.serial if self.serial >= 0 else 0
+            self._origins[place] = Origin(shard_id, event, view, self.region, serial, identity, self.rendered)
+        return self._origins[place]
 
     @property
     def id(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from streamiter.clock import floor_second
 from streamiter.testing.trouble.knobs import Knobs
-from streamiter.testing.truth.images import Image, TypedImage, plain_image
-from streamiter.testing.truth.records import EventName, WrittenRecord, record_body
+from streamiter.testing.truth.images import TypedImage
+from streamiter.testing.truth.records import EventName, PackedImages, SpelledOut, WrittenRecord, told_size
 
 if TYPE_CHECKING:
     from streamiter.testing.truth.service import Service
@@ -27,6 +27,8 @@ class Change(Protocol):
     def new(self) -> TypedImage | None: ...
     @property
     def event(self) -> EventName: ...
+    @property
+    def packed(self) -> PackedImages: ...
 
 
 def write(
@@ -38,7 +40,7 @@ def write(
         table,
         shard,
         change,
-        sequence_number=str(service.next_number(shard.greatest)),
+        number=service.next_number(shard.greatest),
         created_us=floor_second(now_us + knobs.created_shift_us(shard.name, shard.end)),
         now_us=now_us,
         user_identity=identity,
@@ -52,32 +54,31 @@ def append(
     shard: SimulatedShard,
     change: Change,
     *,
-    sequence_number: str,
+    number: int,
     created_us: int | None,
     now_us: int,
     user_identity: dict[str, str] | None,
-    plain: tuple[Image, Image | None, Image | None] | None = None,
+    spelled: SpelledOut | None = None,
 ) -> WrittenRecord:
-    """The next record of a shard; `plain` is what a test gave as key, new and old image."""
+    """The next record of a shard."""
     stream = table.latest
-    body = record_body(
-        event_id=f"{(table.serial << 64) + len(table.history) + 1:032x}",
-        event_name=change.event,
-        sequence_number=sequence_number,
-        created_us=created_us,
-        key=change.key,
-        new=change.new,
-        old=change.old,
-        view=stream.view,
-        user_identity=user_identity,
-        region=table.region,
-    )
-    key, new, old = plain or (plain_image(change.key), _plain(change.new), _plain(change.old))
+    view = stream.view
     record = WrittenRecord(
-        shard.id, sequence_number, change.event, key, new, old, created_us, now_us, user_identity, body
+        table.origin(shard.id, change.event, view, user_identity),
+        number,
+        shard.same_time(created_us),
+        now_us,
+        *change.packed,
+        told_size(
+            change.key,
+            change.new if view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None,
+            change.old if view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None,
+        ),
+        spelled,
     )
     shard.add(record)
     table.history.append(record)
+    table.rendered.note(record)  # those who follow the stream ask for it soon
     return record
 
 
@@ -86,7 +87,3 @@ def partition_number(hash_value: dict[str, object]) -> int:
     [(kind, value)] = hash_value.items()
     text = value if isinstance(value, bytes) else str(value).encode()
     return int.from_bytes(hashlib.md5(kind.encode() + text, usedforsecurity=False).digest())
-
-
-def _plain(image: TypedImage | None) -> Image | None:
-    return None if image is None else plain_image(image)

@@ -2,8 +2,6 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import software.amazon.awssdk.auth.credentials.*;
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
-import software.amazon.awssdk.http.Protocol;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.cloudwatch.CloudWatchAsyncClient;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -13,6 +11,8 @@ import software.amazon.kinesis.coordinator.*;
 import software.amazon.kinesis.lifecycle.events.*;
 import software.amazon.kinesis.metrics.*;
 import software.amazon.kinesis.processor.*;
+import software.amazon.kinesis.retrieval.RetrievalSpecificConfig;
+import software.amazon.kinesis.retrieval.fanout.FanOutConfig;
 import software.amazon.kinesis.retrieval.polling.PollingConfig;
 
 /** A KCL worker over an endpoint of loopback: prints each record, checkpoints after each batch, ends by itself. */
@@ -39,18 +39,20 @@ public class Fleet {
         URI endpoint = URI.create(a[0]); String app = a[1], stream = a[2]; int wanted = Integer.parseInt(a[3]); long limit = Long.parseLong(a[4]) * 1000;
         Region region = Region.US_EAST_1;
         AwsCredentialsProvider keys = StaticCredentialsProvider.create(AwsBasicCredentials.create("simulator", "simulator"));
-        var http = NettyNioAsyncHttpClient.builder().protocol(Protocol.HTTP1_1);
-        KinesisAsyncClient kinesis = KinesisAsyncClient.builder().endpointOverride(endpoint).region(region).credentialsProvider(keys).httpClientBuilder(http).build();
+        // As the KCL makes it: over HTTP/2, in CBOR.
+        KinesisAsyncClient kinesis = KinesisClientUtil.createKinesisAsyncClient(
+            KinesisAsyncClient.builder().endpointOverride(endpoint).region(region).credentialsProvider(keys));
         DynamoDbAsyncClient dynamo = DynamoDbAsyncClient.builder().endpointOverride(endpoint).region(region).credentialsProvider(keys).build();
         CloudWatchAsyncClient watch = CloudWatchAsyncClient.builder().endpointOverride(endpoint).region(region).credentialsProvider(keys).build();
         ConfigsBuilder c = new ConfigsBuilder(stream, app, kinesis, dynamo, watch, "java-" + UUID.randomUUID(), Reader::new);
-        var polling = new PollingConfig(stream, kinesis);
+        boolean fansOut = a.length > 5 && a[5].equals("fan-out");
+        RetrievalSpecificConfig way = fansOut ? new FanOutConfig(kinesis).streamName(stream).applicationName(app) : new PollingConfig(stream, kinesis);
         var coordinator = c.coordinatorConfig().clientVersionConfig(CoordinatorConfig.ClientVersionConfig.CLIENT_VERSION_CONFIG_3X);
         coordinator.shardConsumerDispatchPollIntervalMillis(200);
         coordinator.parentShardPollIntervalMillis(500);
         var leases = c.leaseManagementConfig().failoverTimeMillis(2000).shardSyncIntervalMillis(1000).leasesRecoveryAuditorExecutionFrequencyMillis(2000);
         leases.workerUtilizationAwareAssignmentConfig().workerMetricsReporterFreqInMillis(1000);
-        var retrieval = c.retrievalConfig().retrievalSpecificConfig(polling)
+        var retrieval = c.retrievalConfig().retrievalSpecificConfig(way)
             .initialPositionInStreamExtended(InitialPositionInStreamExtended.newInitialPosition(InitialPositionInStream.TRIM_HORIZON));
         Scheduler scheduler = new Scheduler(c.checkpointConfig(), coordinator, leases, c.lifecycleConfig(),
             c.metricsConfig().metricsFactory(new NullMetricsFactory()), c.processorConfig(), retrieval);

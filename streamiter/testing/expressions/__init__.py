@@ -1,0 +1,1 @@
+"""Expressions: conditions, filters, projections and updates of DynamoDB: a grammar of our own, pure, about values alone."""

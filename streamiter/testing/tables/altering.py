@@ -1,0 +1,128 @@
+"""Altering: what UpdateTable asks for, checked as the service does, then done to a table's schema and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
+from streamiter.testing.tables.creation import MOST_GLOBAL, NO_THROUGHPUT, check_index_billing, read_index
+from streamiter.testing.tables.schema import Index
+from streamiter.testing.tables.table import StoredTable
+
+Body = Mapping[str, Any]
+
+_SETTINGS = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
+_REPLICAS = ("ReplicaUpdates", "MultiRegionConsistency", "GlobalTableWitnessUpdates")
+
+
+class Alteration:
+    """One UpdateTable: `check` refuses it, or leaves everything ready for `apply`."""
+
+    def __init__(self, body: Body, table: StoredTable) -> None:
+        self._body = body
+        self._table = table
+        self._created: Index | None = None
+        self._dropped: str | None = None
+        self._kinds = dict(table.schema.kinds)
+
+    @property
+    def making(self) -> str | None:
+        """The index that is made."""
+        return None if self._created is None else self._created.name
+
+    def check(self, now_seconds: float) -> None:
+        """Refuses what cannot be done; nothing is changed yet."""
+        for member in _REPLICAS:
+            if member in self._body:
+                raise invalid(f"The simulator has no global tables: {member} cannot be served")
+        for definition in self._body.get("AttributeDefinitions", ()):
+            self._kinds[definition["AttributeName"]] = definition["AttributeType"]
+        self._check_billing()
+        updates = self._body.get("GlobalSecondaryIndexUpdates", ())
+        made = [update for update in updates if update.keys() & {"Create", "Delete"}]
+        if any(len(update) != 1 for update in updates):
+            raise wrong_value("Only one of Create, Update or Delete can be specified in GlobalSecondaryIndexUpdate")
+        if len(made) > 1:
+            raise Refusal(
+                "LimitExceededException",
+                "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
+            )
+        for update in updates:
+            self._check_index(update)
+        self._now_seconds = now_seconds
+
+    def apply(self) -> None:
+        """Does it."""
+        settings, schema = self._table.settings, self._table.schema
+        settings |= {name: self._body[name] for name in _SETTINGS if name in self._body}
+        mode = self._body.get("BillingMode")
+        if mode is not None and mode != settings.get("BillingMode"):
+            settings |= {"BillingMode": mode, "OnDemandSince": self._now_seconds}
+            if mode == "PAY_PER_REQUEST":
+                settings["ProvisionedThroughput"] = NO_THROUGHPUT
+        if "ProvisionedThroughput" in self._body:
+            settings["ProvisionedThroughput"] = dict(self._body["ProvisionedThroughput"])
+        for update in self._body.get("GlobalSecondaryIndexUpdates", ()):
+            if "Update" in update:
+                asked = update["Update"]
+                more = {name: asked[name] for name in asked if name != "IndexName"}
+                schema.indexes[asked["IndexName"]].more.update(more)
+        if self._dropped is not None:
+            del schema.indexes[self._dropped]
+            self._table.items.drop_index(self._dropped)
+        if self._created is not None:
+            schema.indexes[self._created.name] = self._created
+        used = {*schema.keys, *(name for index in schema.indexes.values() for name in index.keys)}
+        kinds = {name: kind for name, kind in self._kinds.items() if name in used}
+        schema.kinds.clear()
+        schema.kinds.update(kinds)
+        if self._created is not None:
+            self._table.items.add_index(self._created)
+
+    # -- inside
+
+    def _check_billing(self) -> None:
+        now = self._table.settings.get("BillingMode", "PROVISIONED")
+        mode = self._body.get("BillingMode", now)
+        asked = self._body.get("ProvisionedThroughput")
+        if mode == "PAY_PER_REQUEST" and asked is not None:
+            raise wrong_value(
+                "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+            )
+        if mode == "PROVISIONED" and now != mode and asked is None:
+            raise wrong_value(
+                "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
+            )
+        current = self._table.settings.get("ProvisionedThroughput", NO_THROUGHPUT)
+        if asked is not None and dict(asked) == current and not self._body.get("GlobalSecondaryIndexUpdates"):
+            told = " ".join(
+                f"Current {name} provisioned for the table: {current[name]}. Requested {name}: {asked[name]}."
+                for name in ("ReadCapacityUnits", "WriteCapacityUnits")
+            )
+            raise invalid(
+                "The provisioned throughput for the table will not change. The requested value equals the current "
+                f"value. {told} Refer to the Amazon DynamoDB Developer Guide for current limits and how to request "
+                "higher limits."
+            )
+
+    def _check_index(self, update: Body) -> None:
+        [(kind, asked)] = update.items()
+        indexes = self._table.schema.indexes
+        name = asked["IndexName"]
+        known = name in indexes and indexes[name].is_global
+        if kind == "Create":
+            if name in indexes:
+                raise invalid("Attempting to create an index which already exists")
+            if sum(index.is_global for index in indexes.values()) >= MOST_GLOBAL:
+                raise Refusal(
+                    "LimitExceededException",
+                    f"GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}",
+                )
+            self._created = read_index(asked, self._kinds, is_global=True)
+            mode = self._body.get("BillingMode", self._table.settings.get("BillingMode", "PROVISIONED"))
+            check_index_billing(self._created, mode)
+        elif not known:
+            raise Refusal("ResourceNotFoundException", "Requested resource not found")
+        elif kind == "Delete":
+            self._dropped = name
