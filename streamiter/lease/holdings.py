@@ -282,7 +282,7 @@ class Holdings:
             return
         if self.is_leaving or hold.pipeline.is_by_hand:
             hold.pipeline.abandon()
-        else:
+        elif not hold.pipeline.is_idle:  # else it waits for the store alone
             self.stuck.add(key)
             hold.promised = None
             hold.pipeline.is_let_go = False
