@@ -34,6 +34,7 @@ CASES = {
     "spark": "benchmarks.cases.spark",
     "spark_latency": "benchmarks.cases.spark_latency",
     "server": "benchmarks.cases.server",
+    "emulators": "benchmarks.cases.emulators",
     "leases": "benchmarks.cases.leases",
     "app": "benchmarks.cases.app",
     "multilang": "benchmarks.cases.multilang",

@@ -116,7 +116,7 @@ class Driver:
     def turn(self, *, wait: bool) -> bool:
         """Takes answers in and makes the calls that are due; may wait for an answer. Gives whether any is under way."""
         if not wait and not self._threads.has_answers and not self._has_calls_due:
-            return self.is_asking  # as it is between most records
+            return self.is_asking  # the usual case between two records
         self._take_answers()
         if self.is_closed:
             return False
@@ -173,7 +173,7 @@ class Driver:
 
     @property
     def next_due_us(self) -> int:
-        """When the next call falls due; at most a second away."""
+        """When the next call falls due, but never more than a second from now."""
         now_us = self.now_us
         due_us = self.change(lambda: self.reading.due_after(now_us))  # this takes note of the records that were taken
         return now_us + SECOND_US if due_us is None else min(due_us, now_us + SECOND_US)

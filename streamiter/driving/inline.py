@@ -24,7 +24,7 @@ class Inline:
 
     @property
     def has_answers(self) -> bool:
-        """Whether any answer is to be had: of each call that was submitted."""
+        """Whether any answer can be had: each submitted call gives one."""
         return bool(self._jobs)
 
     def submit(self, job: Any, call: Callable[[], Any]) -> None:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Protocol
 from streamiter.clock import Effort
 
 LEAST = 2  # one call is read out while another waits for the network
-WINDOW_US = 50_000  # over how long it is looked at how busy the processor is
-BUSY = 0.97  # of the time: more calls side by side bring nothing
-IDLE = 0.88  # below it there is waiting that more of them would hide
+WINDOW_US = 50_000  # the window over which processor load is averaged
+BUSY = 0.97  # part of the time; above it, more calls side by side bring nothing
+IDLE = 0.88  # below it, the processor waits, and more calls would use that time
 
 
 class Answer(NamedTuple):
@@ -144,7 +144,7 @@ class Threads:
         """Notes how busy the calls and the reader were."""
         before, before_us = self._reader
         self._reader = threading.get_ident(), self._effort.busy_us()
-        # Another thread may read than before, and one that is new may have the number of one that is gone.
+        # Another thread may be the reader now, and a new thread may have the number of one that ended.
         own_us = max(0, self._reader[1] - before_us) if self._reader[0] == before else 0
         self._width.note(own_us + sum(answer.busy_us for answer in answers), self._effort.passed_us())
 
@@ -173,7 +173,7 @@ class Width:
         self._since_us: int | None = None
 
     def note(self, busy_us: int, now_us: int) -> None:
-        """Notes for how long the ended calls, and the reader itself, were busy since the last time, without their waiting."""
+        """Notes how much processor time the reader and the calls that ended have used since the last time."""
         if self._since_us is None:
             self._since_us = now_us
             return

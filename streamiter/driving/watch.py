@@ -22,7 +22,7 @@ class WatchAsk(NamedTuple):
 
 
 class Watch:
-    """Which shards are watched, and since when; `submit` makes the call beside all others, or says that it cannot."""
+    """Which shards are watched. `submit` makes the call on a thread of its own, or returns False if it cannot."""
 
     def __init__(self, source: Source, clock: Clock, submit: Callable[[WatchAsk, Callable[[], Collection[str]]], bool]):
         # A clock that is turned by hand stands still while a call waits.

@@ -52,7 +52,7 @@ class Agreement:
         self.is_settled |= self.listings >= AGREEING and begun_us - self.since_us >= self.span_us
 
     def lack(self, begun_us: int, done_us: int) -> None:
-        """One does not show the shard at all: what others said of it counts no more."""
+        """A listing does not show the shard: what earlier listings said of it counts no more."""
         if self.absent == 0:
             self.since_us, self.listings = done_us, 0
         self.absent += 1
@@ -64,7 +64,7 @@ class Agreement:
             return done_us + min(FIRST_PAUSE_US << min(self.absent, 8), LONGEST_PAUSE_US)
         if self.span_us == 0:
             return done_us
-        # Soon at first, for most that lags is there a moment later; and few in all.
+        # Soon at first, because most rows that lag turn up a moment later; and few listings in all.
         return min(
             done_us + (FIRST_PAUSE_US << (2 * min(self.listings - 1, 8))), max(done_us, self.since_us + self.span_us)
         )

@@ -80,11 +80,11 @@ class Discovery:
         return self.begun
 
     def request(self) -> None:
-        """Somebody asks what there is at this moment: the next listing is due at once."""
+        """The caller asks what the service holds at this moment: the next listing is due at once."""
         self._is_requested = True
 
     def fail(self) -> None:
-        """The listing that had begun could not be completed: it is due again at once, and what it was wanted for still is."""
+        """The listing that began was not completed: it is due again at once, for the same reasons."""
         self._is_listing = False
         self._is_requested = True
 
@@ -93,7 +93,7 @@ class Discovery:
         self._waits[shard_id] = _Wait(self.begun, now_us, gone)
 
     def found(self, shard_id: str) -> bool:
-        """The shard's end itself told of its children: no listing is waited for. Gives whether one was."""
+        """The shard's last page named its children, so it needs no listing. Returns whether it waited for one."""
         return self._waits.pop(shard_id, None) is not None
 
     def heard(
@@ -120,7 +120,7 @@ class Discovery:
         lacking = self._expected.difference(listed)
         doubts = {shard_id: self._doubt(shard_id, agreeing_us(shard_id)) for shard_id in (*doubtful, *lacking)}
         for shard_id, doubt in doubts.items():
-            # A shard of which only its parent's end told, and no listing yet, is not shown by this one to be an orphan.
+            # A shard that only its parent's last page named is no orphan because this listing lacks it.
             say = doubt.agree if shard_id in listed or shard_id in lacking else doubt.lack
             say(self._begun_us, now_us)
         self._doubts = doubts
@@ -129,7 +129,7 @@ class Discovery:
             wait.listings += ticket > wait.ticket
 
     def _is_believed(self, listed: Collection[str], now_us: int) -> bool:
-        """Whether this listing shows shards, or as many empty ones came before as it takes."""
+        """Whether this listing shows shards, or enough empty listings came in a row."""
         if listed:
             self._empties = None
             return True
@@ -194,10 +194,9 @@ class Discovery:
         if done_us is None:
             return -(1 << 62)
         if self._empties is not None and not self._empties.is_settled:
-            return self._empties.due_us(
-                done_us
-            )  # As long as it is not believed, it tells nothing of what is waited for.
-        # After news there may be more of it soon: a sibling, a row that was lacking.
+            # An empty listing that is not believed yet says nothing about the shards that wait for one.
+            return self._empties.due_us(done_us)
+        # After news more may follow soon: a sibling, a row that this listing lacked.
         dues = [done_us + min(NEWS_PAUSE_US << (2 * min(self._quiet, 8)), self._every_us)]
         if self._is_requested:
             dues.append(done_us)

@@ -84,6 +84,7 @@ class Log(Source[LogRecord]):
     is_counted = True
     poll_interval = idle_interval = 0.05
     listing_interval = 1.0  # partitions may be added at any time
+    ends_are_entries = True  # an entry stands at each end that `ends` tells, and comes when it is read for
 
     # -- what a backend writes, beside `name` and `close`, which lets go of what was opened: a later call opens it again
 

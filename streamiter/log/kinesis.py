@@ -47,6 +47,7 @@ class KinesisLog(Log):
     """
 
     record_type = LogRecord
+    ends_are_entries = False  # its shards split and end: what tasks share of them, their lineage tells
 
     def __init__(self, name_or_arn: str, *, clock: Clock | None = None, **options: Any) -> None:
         """`options`: those of KinesisStreams: client, session, endpoint_url, region, reads_per_second, bytes_per_second."""

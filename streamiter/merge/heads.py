@@ -50,7 +50,7 @@ class Heads:
 
     def place_all(self, lanes: Collection[Lane]) -> None:
         """As `place`, for many lanes."""
-        # Of few lanes one by one; of many all at once, which is sorting anew.
+        # A few lanes are placed one by one; for many it is cheaper to sort anew.
         if len(lanes) * 8 < len(self._sorted):
             for lane in lanes:
                 self.place(lane)

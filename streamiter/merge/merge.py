@@ -264,7 +264,7 @@ class Merge:
         window = self._window
         lanes = window.lanes
         self._window = Window([], {}, self.high)
-        window.records.clear()  # An iterator that the caller still has must give nothing more.
+        window.records.clear()  # The caller may still hold the iterator: it must give nothing more.
         self._heads.place_all(lanes.values())
         for shard_id, lane in lanes.items():
             if shard_id not in self._bounds and lane.is_drained and shard_id in self._lanes:
@@ -275,11 +275,11 @@ class Merge:
         if lane.shard_id not in self._bounds:
             return False
         bound = self._bounds[lane.shard_id]
-        if bound == EVERYTHING:  # A lane just opened: it counts from where its first record may stand.
+        if bound == EVERYTHING:  # A lane that was just opened: its first record may stand from here on.
             bound = min(lane.bound, head_of(lane)) if len(lane) else lane.bound
         if len(lane) and lane.shard_id not in self._window.lanes:
             bound = min(bound, head_of(lane))  # it gave an earlier record than its bound allows
-        bound = min(bound, lane.bound)  # it may have fallen: a tip claimed of a shard that then proved to be closed
+        bound = min(bound, lane.bound)  # it may have fallen: the lane had a tip, but the shard proved to be closed
         return bound < self._window.end
 
     def _remove(self, shard_id: str) -> None:

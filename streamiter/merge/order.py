@@ -31,7 +31,7 @@ class Told(NamedTuple):
 
 
 def told_by(records: Sequence[Record]) -> Told:
-    """The numbers and times of these records. A record whose number no token could hold is a spoiled one from here on."""
+    """The numbers and times of these records. A record whose number no token could hold counts as spoiled from here on."""
     created = [record.created_us for record in records]
     numbers = [record.sequence_number for record in records]
     has_all_times = None not in created
@@ -53,7 +53,8 @@ def told_by(records: Sequence[Record]) -> Told:
 def _lengths(numbers: list[str]) -> set[int] | None:
     """How many digits these sequence numbers have; None where a token cannot hold one of them."""
     try:
-        are_digits = "".join(numbers).encode("ascii").isdigit()  # of a thousand in 10 us; looking at each takes 200
+        # All at once: 10 us for a thousand numbers; to look at each one takes 200 us.
+        are_digits = "".join(numbers).encode("ascii").isdigit()
     except (TypeError, UnicodeEncodeError):
         return None
     lengths = set(map(len, numbers))

@@ -20,7 +20,7 @@ from streamiter.shard import Rank
 
 Key = tuple[int, Rank, Place]  # law 4: order time, rank, place
 
-# A window has about so many records, and so many of each lane: fewer would make the work that a lane takes count for more.
+# A window has about WINDOW records, and WINDOW_OF_LANE of each lane: with fewer, the work for each lane would weigh more.
 WINDOW = 4096
 WINDOW_OF_LANE = 32
 

@@ -24,7 +24,7 @@ from streamiter.multilang.properties import Properties, words_of
 from streamiter.source.base import Source
 from streamiter.source.kinesis import KinesisStreams
 from streamiter.store import Store
-from streamiter.store.locate import open_store
+from streamiter.store.kcl import KCLStore
 
 logger = logging.getLogger("streamiter.multilang")
 
@@ -132,13 +132,15 @@ def plan_of(properties: Properties, command: Callable[[Sequence[str]], Command] 
     made = command(words_of(properties.needed("executableName")))
     timeout = properties.number("timeoutInSeconds", 1)
     grace_ms, failover_ms = properties.number("shutdownGraceMillis"), properties.number("failoverTimeMillis", 1000)
-    endpoint = values.get("dynamoDBEndpoint")
+    endpoint, start = values.get("dynamoDBEndpoint"), _start_of(properties)
     return Plan(
         name=values["applicationName"],
         sources={name_of(_stream_of(properties)): _source_of(properties, region)},
-        store=open_store(f"kcl+dynamodb://{values['applicationName']}", endpoint_url=endpoint, region=region),
+        store=KCLStore(
+            values["applicationName"], endpoint_url=endpoint, region=region, starts_at_latest=start == "latest"
+        ),
         command=made if timeout is None else replace(made, seconds=float(timeout)),
-        start=_start_of(properties),
+        start=start,
         records=properties.number("maxRecords", 1) or RECORDS,
         failover=10.0 if failover_ms is None else failover_ms / 1000,
         grace=GRACE_SECONDS if grace_ms is None else grace_ms / 1000,

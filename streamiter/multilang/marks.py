@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from streamiter.multilang.wire import Ask
 
 END = "SHARD_END"
-MOST_DIGITS = 99  # as position.py has it: more do not go into a token
+MOST_DIGITS: Final = 99  # as position.py has it: more do not go into a token
+MOST_GIVEN: Final = 200_000  # marks that are kept, of a child that makes no checkpoint: above it, the oldest go
 
 
 class Mark(NamedTuple):
@@ -42,20 +45,30 @@ class Verdict(Enum):
 
 
 class Marks:
-    """The last checkpoint, and the last record given, of one shard in one child's hands."""
+    """The last checkpoint, and the records given since, of one shard in one child's hands.
+
+    A checkpoint is put at a record that was given: where a child names a place between two of them, at the one before it. A
+    number that no record has would be nowhere for the service, and a sub-number beyond a record's last would skip others.
+    """
 
     def __init__(self, standing: Mark | None) -> None:
         self.standing = standing
         self.last = standing
         self.is_ended = False  # the child made its checkpoint at the shard's end
+        self._given: list[Mark] = []  # since the last checkpoint, but for the oldest of very many
 
-    def delivered(self, mark: Mark) -> None:
-        """The child is given records up to this one."""
-        self.last = mark
+    def delivered(self, marks: Iterable[Mark]) -> None:
+        """The child is given these records, in the shard's order."""
+        self._given += marks
+        if self._given:
+            self.last = self._given[-1]
+        if len(self._given) > MOST_GIVEN:
+            del self._given[: MOST_GIVEN // 2]
 
     def put(self, mark: Mark) -> None:
         """The checkpoint stands here now."""
         self.standing = mark
+        del self._given[: self._count_upto(mark)]
 
     def judge(self, ask: Ask, *, is_end: bool) -> Mark | Verdict:
         """Where the checkpoint is to be put; or why it need not, or must not, be."""
@@ -68,7 +81,16 @@ class Marks:
         mark = Mark(ask.sequence_number, sub)
         if mark.key > self.last.key or (self.standing is not None and mark.key < self.standing.key):
             return Verdict.REFUSED
-        return self._moved(self.last if mark.key == self.last.key else mark)
+        if mark.key == self.last.key:
+            return self._moved(self.last)
+        count = self._count_upto(mark)
+        return self._moved(self._given[count - 1] if count else self.standing)
+
+    def _count_upto(self, mark: Mark) -> int:
+        """How many of the records given do not lie behind this place."""
+        if self.last is not None and mark.key == self.last.key:
+            return len(self._given)
+        return bisect_right(self._given, mark.key, key=lambda given: given.key)
 
     def _moved(self, mark: Mark | None) -> Mark | Verdict:
         if mark is None or (self.standing is not None and mark.key == self.standing.key):

@@ -118,9 +118,8 @@ class Talk:
         after = SENT.get((self.state, type(action)))
         if after is None:
             raise AssertionError(f"{type(action).__name__} cannot be sent in {self.state.name}")
-        if isinstance(action, ProcessRecords) and action.records:
-            last = action.records[-1]
-            self.marks.delivered(Mark(str(last.sequence_number), last.sub_sequence_number))
+        if isinstance(action, ProcessRecords):
+            self.marks.delivered(Mark(str(one.sequence_number), one.sub_sequence_number) for one in action.records)
         self.state, self._out = after, action
 
     def hear(self, line: bytes) -> Heard:

@@ -15,7 +15,8 @@ from streamiter.merge import Lane, Merge
 from streamiter.merge.lane import BEHIND_US
 from streamiter.token import Token, TokenLane
 
-AHEAD_US = 60 * SECOND_US  # how far clocks may differ without a word: far above what services' own do
+# How far clocks may differ before the reader says so: far above what the clocks of services do.
+AHEAD_US = 60 * SECOND_US
 
 
 class Ahead(NamedTuple):

@@ -17,22 +17,22 @@ from streamiter.reading.schedule import Schedule
 from streamiter.source.base import Page
 
 FEW = 64  # with no more shards in line than this, each ask sorts them by need
-LOOKS = 16  # with more of them, one sort serves so many asks, ...
-PART = 8  # ... or, if that is more, this part of as many asks as shards stand in line
+LOOKS = 16  # with more, one sort serves this many asks, ...
+PART = 8  # ... or as many asks as an eighth of the shards in line, if that is more
 SHARE = 8  # every 8th call is for an idle lane that no record waits for, however many lanes are behind
 SIDE = 4  # while any lane is behind, idle lanes get no more than this part of the calls side by side
-MANY = 256  # shards: to ask each of them eight times, until it is known to be at its tip, takes seconds
+MANY = 256  # shards; with more, it takes seconds to ask each one eight times, until it is known to be at its tip
 GRACE_US = SECOND_US // 4  # how long a reader waits for answers of lanes that hold nothing back
 GUESSED_RECORD_BYTES = 2048.0  # until the first page tells
-# Where lanes share too little for full pages, a call should bring as much as it can. If all lanes were filled to their share at
-# once, pages could be no larger than that. So they take turns: one that runs low is filled to nearly twice its share, while the
-# others are somewhere in between, and all together they hold their budget. What is left at the low end is the time that a call
-# has to be answered in.
+# A lane's share of the budget may be smaller than a full page; then each call should bring as much as it can. If every lane
+# were kept at its share, no page could be larger than that. So lanes take turns: a lane that runs low is filled to nearly twice
+# its share while the other lanes stand somewhere in between, and together they stay within the budget. The records that a lane
+# still has when its turn comes last until the call is answered.
 LOW, HIGH = 0.3, 1.7  # how full a lane is just before and after its turn, in shares
-LITTLE = (
-    4  # they do where a share is less than this part of a full page; else small windows cost more than the calls saved
-)
-MANY_TURNS = 16  # of fewer lanes, one that is filled beyond its share takes too much of the budget
+# Lanes take turns where a share is less than a quarter of a full page. Above that, turns make windows smaller, and small
+# windows cost more than the calls that are saved.
+LITTLE = 4
+MANY_TURNS = 16  # with fewer lanes, one lane filled beyond its share would take too much of the budget
 GOLDEN = 0.618033988749895  # the fractions of its multiples lie evenly between 0 and 1, however many there are
 
 
@@ -62,7 +62,7 @@ class Asking:
         self._is_guessed = True
         self._begun = 0  # how many lanes were asked for their first page
         self._line: list[str] = []  # what was due at the last look: those that need least first
-        self._idle: list[str] = []  # those that nothing waits for, the one that waits longest last
+        self._idle: list[str] = []  # idle shards that no record waits for, the one that waits longest last
         self._asks = 0  # since the last look
         self._looked_serial = 0  # how many calls had been made by then
         self._most_asks = 0
@@ -75,7 +75,7 @@ class Asking:
     def due(self, now_us: int, most: int) -> list[str]:
         """The shards to be asked now, at most so many."""
         self.schedule.hurry(now_us)
-        # Of many, their order by need is taken from one look at them for several asks; but for the one that all wait for.
+        # With many shards, one sort by need serves several asks; only the lane that holds the merge is looked up each time.
         self._asks += 1
         if len(self.schedule) <= FEW or self._asks > self._most_asks or (self._were_refused and self.schedule.idlers):
             self._look(now_us)
@@ -131,7 +131,7 @@ class Asking:
                 and self._book.get(shard_id) is not None
                 and self._book[shard_id].asked > self._looked_serial
             ):
-                continue  # it was filled since the look, when its turn came early: it stands too far ahead
+                continue  # it was asked since the sort, because it held the merge: its place in this line is out of date
             if self.schedule.is_due(shard_id, now_us) and shard_id not in found[:1]:
                 found.append(shard_id)
                 idle_room -= is_idles
@@ -198,7 +198,7 @@ class Asking:
         return [Ask(entry.shard_id, position, limit)]
 
     def _page_bytes(self, entry: Entry) -> float:
-        """How much the lane's next page may bring: the first one as much as leaves it somewhere between low and high."""
+        """How many bytes the lane's next page may bring. First pages fill lanes to different levels between LOW and HIGH."""
         lane, share_bytes = entry.read, self._share_bytes
         is_roomy = share_bytes >= self._page_limit * self._record_bytes / LITTLE
         if is_roomy or not lane.is_behind or self.schedule.known < MANY_TURNS:

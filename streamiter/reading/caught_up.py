@@ -69,7 +69,7 @@ def _is_fetched(book: Book, asking: Asking, mark: Mark) -> bool:
 
 
 def _are_beyond(book: Book, asking: Asking, mark: Mark) -> bool:
-    """Whether all lanes are beyond the mark. This is asked all the time, of thousands of lanes; most are looked at once."""
+    """Whether all lanes are beyond the mark. This is asked all the time, and looks at most lanes only once."""
     while mark.missing:
         lane = book.lanes.get(mark.missing[-1])
         if lane is not None and not _is_beyond(book, asking, lane, mark):

@@ -51,7 +51,7 @@ class Opening:
             self._block()
 
     def _block(self) -> None:
-        """Blocks the merge while the place of any shard in the lineage is unclear: its records may belong before all others."""
+        """Blocks the merge while any shard's place in the lineage is unclear: its records may have to come first."""
         self._book.merge.is_blocked = not self._book.discovery.is_whole or bool(self._book.unsure)
 
     def _open_ready(self, shard_ids: Iterable[str], now_us: int) -> None:

@@ -15,7 +15,7 @@ FIRST_PAUSE_US = SECOND_US // 10  # after a fault; doubled with each
 FIRST_THROTTLE_PAUSE_US = SECOND_US // 2
 LONGEST_PAUSE_US = 2 * SECOND_US
 LONGEST_THROTTLE_PAUSE_US = 5 * SECOND_US
-LONGEST_CALL_US = 25 * SECOND_US  # until our own clients give a call up
+LONGEST_CALL_US = 25 * SECOND_US  # how long our own clients wait before they give a call up
 WARNING_US = 5 * SECOND_US  # of nothing but errors: worth a warning in the log
 BETWEEN_WARNINGS_US = 60 * SECOND_US  # a service that fails does so for hundreds of shards
 

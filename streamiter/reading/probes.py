@@ -56,9 +56,7 @@ def judge(
 def _begin(book: Book, asking: Asking, lane: Lane) -> bool:
     """Whether a child of the lane is probed now, so that the lane has to wait."""
     if book[lane.shard_id].lane is not lane:
-        return (
-            False  # An errand is read whole: what it is for are the order times, and those of old records count, too.
-        )
+        return False  # An errand reads the whole shard: it looks for order times, and those of old records count, too.
     children = book.lineage.children(lane.shard_id)
     if not (lane.closed and children) or lane.skip_before_us is None or lane.last_us is not None:
         return False

@@ -172,7 +172,7 @@ class Reading:
     # -- events in: the watch
 
     def resting(self, now_us: int) -> list[str]:
-        """The shards that could be watched: idle ones, that nobody asks now."""
+        """The shards that could be watched: the idle ones without a call under way."""
         return self.asking.schedule.resting(now_us)
 
     def watched(self, shard_ids: Iterable[str], until_us: int) -> None:

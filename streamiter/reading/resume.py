@@ -127,7 +127,7 @@ class Standings:
     lanes: dict[str, TokenLane]  # reading goes on in these; some may not be listed any more
     finished: dict[str, TokenLane]  # named, and read to their end
     passed: set[str]  # not named, and read to their end: the ancestors of those that are
-    below: set[str]  # the descendants of those that are named; unless they are themselves in one of the others, unread
+    below: set[str]  # the descendants of named shards; unread, unless they are in `lanes` or `finished` themselves
 
     def is_read(self, shard_id: str) -> bool:
         """Whether the shard was read to its end."""

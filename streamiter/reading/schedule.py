@@ -87,7 +87,7 @@ class Schedule:
             self._set_idle(entry, turn, False)
 
     def postpone(self, shard_id: str, due_us: int) -> None:
-        """A call for the shard failed: nobody asks it before this moment, however urgent."""
+        """A call for the shard failed: it is not asked before this moment, however urgent."""
         entry = self._book[shard_id]
         turn = self._turn(entry)
         self._place(entry, turn, due_us)
@@ -123,7 +123,7 @@ class Schedule:
                 self._place(entry, entry.turn, now_us)
 
     def leave(self, shard_ids: Iterable[str], until_us: int) -> None:
-        """These idle lanes are watched until then: what is new is told, so that nobody needs to ask them."""
+        """One call watches these idle lanes until then and says where records come, so they need no calls of their own."""
         for shard_id in shard_ids:
             entry = self._book[shard_id]
             turn = entry.turn
@@ -142,7 +142,7 @@ class Schedule:
         """A record waits: the idle lanes that hold it fall due as soon as their answer can release it."""
         merge = self._book.merge
         held_us = merge.waits_until_us
-        # It is asked all the time, of thousands of lanes: as long as one record waits, only those that answered since.
+        # This runs all the time, over thousands of lanes: while the same record waits, only lanes that answered since count.
         is_known = held_us == self._held_us and now_us < self._hurried_us + SECOND_US
         answered, self._answered = self._answered, set()
         self._held_us = held_us

@@ -68,9 +68,10 @@ class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
     `client` is a boto3 client of "kinesis"; without it, one is made from `session`, `endpoint_url` and `region`.
     `records="dynamodb"` reads what DynamoDB writes to the stream, as changes; `duplicates="drop"` drops those of its changes
     that come again. All readers of a stream share five reads and 2 MB a second of each shard: `reads_per_second` and
-    `bytes_per_second` say how much of that is ours (None: as fast as it goes, for emulators). `consumer`, the ARN of a
-    registered consumer, has the service send the records instead (enhanced fan-out): 2 MB a second of each shard for this
-    consumer alone.
+    `bytes_per_second` say how much of that is ours (None: as fast as it goes, for emulators).
+
+    `consumer`, the ARN of a registered consumer, has the service send the records instead (enhanced fan-out): 2 MB a second
+    of each shard for this consumer alone.
     """
 
     iterator_us = 5 * 60 * SECOND_US

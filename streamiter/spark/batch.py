@@ -14,6 +14,7 @@ from streamiter.source.base import Source
 from streamiter.spark.formats import make_source
 from streamiter.spark.machine.faults import told_plainly
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
+from streamiter.spark.planning.log_ends import ends_of
 from streamiter.spark.planning.offsets import position_token, start_token
 from streamiter.spark.planning.parts import Partition
 from streamiter.spark.planning.planner import Planner, plan_between
@@ -59,6 +60,8 @@ class BatchReader(DataSourceReader):
         if self._options.ending_position.startswith("{"):
             end = position_token(self._options.ending_position, source)
             return plan_between(start, end, source, self._options, clock, are_users=True)
+        if (end_now := ends_of(source, start)) is not None:
+            return plan_between(start, end_now, source, self._options, clock)
         planner = Planner(source, start, self._options, clock, hands_over=True, lateness=None)
         try:
             return planner.plan(planner.read_until_caught_up())

@@ -17,6 +17,7 @@ from streamiter.store.dynamodb import DynamoDBStore, DynamoDBTable, Item
 
 _SHARD_END = "SHARD_END"
 _AT_TIME = "AT_TIMESTAMP"
+_LATEST = "LATEST"
 _CHILDREN, _HASH_KEYS = "children", "hash_keys"  # in a lease's progress, as lease/lease.py has them
 _PLACE = re.compile(r"(\d+)/(\d+)")  # a number, and how many records of it were read: user records of an aggregate
 _STREAM = re.compile(r"\d+:[^:]+:\d+")  # how a lease of a multi-stream application names its stream
@@ -29,8 +30,10 @@ class KCLStore(DynamoDBTable):
     ACCOUNT:STREAM:EPOCH for the leases of one stream of a multi-stream application.
     """
 
-    def __init__(self, table_name: str, **options: Any) -> None:
+    def __init__(self, table_name: str, *, starts_at_latest: bool = False, **options: Any) -> None:
+        """`starts_at_latest`: a row of a shard that was not read yet says LATEST, as the KCL's own do, instead of the time."""
         super().__init__(table_name, **options)
+        self._start = _LATEST if starts_at_latest else _AT_TIME
         self._beside = DynamoDBStore(f"{table_name}-streamiter", **options)
         self._scope: Table | None = None
         self._seen: dict[str, Row] = {}  # as each row was last: what a write changes follows from it
@@ -58,7 +61,7 @@ class KCLStore(DynamoDBTable):
         before = self._seen.get(_prefix(table) + row.key)
         known = before if before is not None and before.version == expected else None
         key = {"leaseKey": {"S": _prefix(table) + row.key}}
-        standing = self._conditional("UpdateItem", Key=key, **_update(written, known, expected))
+        standing = self._conditional("UpdateItem", Key=key, **_update(written, known, expected, self._start))
         if standing is not None:
             raise Conflict(row.key, expected, self._standing(table, row.key, standing))
         self._seen[_prefix(table) + row.key] = written
@@ -149,20 +152,21 @@ def _to_row(item: Mapping[str, Any], prefix: str) -> Row:
         "progress": progress,
     }
     start = str(progress.get("start", ""))
-    if checkpoint == _AT_TIME and start.startswith(f"{_AT_TIME}/"):
+    if checkpoint in (_AT_TIME, _LATEST) and start.startswith(f"{_AT_TIME}/"):
         fields["checkpoint"] = start  # the KCL has no place for the time itself
     return Row(item["leaseKey"]["S"].removeprefix(prefix), fields, int(item["leaseCounter"]["N"]))
 
 
-def _update(row: Row, before: Row | None, expected: int | None) -> dict[str, Any]:
-    """The change as UpdateItem takes it; what it does not name stays."""
+def _update(row: Row, before: Row | None, expected: int | None, start: str) -> dict[str, Any]:
+    """The change as UpdateItem takes it; what it does not name stays. `start` is what a lease says that starts at a time."""
     fields = row.fields
     place = _PLACE.fullmatch(fields["checkpoint"])
+    name = fields["checkpoint"].partition("/")[0]
     progress = dict(fields["progress"])
     children, hash_keys = progress.pop(_CHILDREN, ()), progress.pop(_HASH_KEYS, None)
     told: dict[str, Any] = {
         "leaseCounter": {"N": str(row.version)},
-        "checkpoint": {"S": place[1] if place else fields["checkpoint"].partition("/")[0]},
+        "checkpoint": {"S": place[1] if place else start if name == _AT_TIME else name},
         "checkpointSubSequenceNumber": {"N": place[2] if place else "0"},
         "streamiterFence": {"N": str(fields["fence"])},
         "streamiterProgress": {"S": json.dumps(progress)},

@@ -21,6 +21,7 @@ from streamiter.store.base import CALL_SECONDS, LEASES, Announcement, Announcer,
 _PAGE = 500
 _CTRL_ENTRIES = 100  # announcements that are kept: who looks late looks at the rows anyway
 _BLOCK_MS = 2000
+_LEFT_MS = 10_000  # for so long what a worker says as it leaves stands, where nobody says more
 _VERSION = "version"
 _ADMIN = "admin"  # in the place of a lease's key; a lease that is called so is written otherwise
 ADMIN_MS = 60_000
@@ -111,7 +112,8 @@ class RedisStore(Store, Announcer):
             pipeline = client.pipeline(transaction=False)
             if told.stream:
                 members = {"partitions": dict(sorted(told.leases.items())), "told_by": told.worker}
-                pipeline.set(f"__memb:{scope}", json.dumps(members))
+                # Each worker tells it anew while it lives. Of the last ones that leave at once, none hears of the other.
+                pipeline.set(f"__memb:{scope}", json.dumps(members), px=lasts_ms if told.valid_seconds else _LEFT_MS)
             elif told.worker in told.leases.values():
                 pipeline.set(f"__lead:{plain(told.app)}", told.worker, px=lasts_ms)
             beat = f"__beat:{scope}.{told.worker}"

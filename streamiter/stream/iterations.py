@@ -75,8 +75,13 @@ class Waiting:
     def rest(self) -> Steps[None]:
         """Waits until the next call falls due; a second at most."""
         seconds = max(0, self._driver.next_due_us - self._driver.now_us) / SECOND_US
-        if not self.outlet.is_closed:
-            yield Answers(seconds) if self._driver.watch() else Pause(seconds)
+        if self.outlet.is_closed:
+            return
+        if not self._driver.watch():
+            yield Pause(seconds)
+            return
+        yield Pause(0.0)  # a clock of the caller's is told of each rest: commands print then what they have
+        yield Answers(seconds)
 
     def end(self) -> None:
         """The iteration is over: tells the caller's `on_event` how far it came."""

@@ -30,7 +30,7 @@ class Latest:
         self._settings = settings
 
     def token(self) -> Steps[Token]:
-        """What is written after this returns is to be seen."""
+        """The token from which everything is read that is written after this returned."""
         source, settings = self._source, self._settings
         patience = self.patience()
         try:

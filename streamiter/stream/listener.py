@@ -148,7 +148,7 @@ class Listener:
         if failure.pause_us is None:
             logger.info("%s: answers again, after %d calls that failed in %.1f s", name, failure.times, seconds)
             return
-        # The first of a row tells what is wrong; the others, that it still is.
+        # The first failure in a row says what is wrong; the following ones only say that it still is.
         level = logging.INFO if failure.times == 1 else logging.DEBUG
         pause_seconds = failure.pause_us / SECOND_US
         logger.log(level, "%s: %s; asked again in %.1f s", name, failure.error, pause_seconds)

@@ -18,7 +18,7 @@ def look_up(source: Source, clock: Clock, patience_seconds: float) -> str:
 
 
 def naming(source: Source, clock: Clock, patience_seconds: float) -> Steps[str]:
-    """The stream's name. Looking it up may take calls; those that fail are made again, like all others."""
+    """The stream's name. Looking it up may take calls; calls that fail are made again, as everywhere."""
 
     def tell(failure: Failure) -> None:
         if failure.pause_us is None:

@@ -18,8 +18,8 @@ from streamiter.stream.telling import Telling
 from streamiter.stream.undo import Undo
 from streamiter.token import Token
 
-# So many records come out before answers are looked at again, and so many of each lane: each lane that gave one since is told
-# then how many it gave, which of a thousand lanes takes as long as the records themselves.
+# A run has at most RUN records; with many lanes, RUN_OF_LANE for each. After a run the driver takes answers in, and the merge
+# tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that.
 RUN, RUN_OF_LANE = 512, 2
 _NOTHING: Iterator[Record] = iter(())
 

@@ -47,7 +47,7 @@ def _array(values: list[Any], kind: str, arrow_type: Any, pa: Any) -> Any:
     try:
         return pa.array(values, arrow_type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        # The service may send anything where nobody's order depends on it: what is of another type counts as not told.
+        # Order does not depend on this member, so the service may send anything: a value of another type counts as absent.
         return pa.array([_of_type(value, kind) for value in values], arrow_type)
 
 

@@ -223,7 +223,7 @@ MUTANTS = (
     _one(
         "forgets a write whose outcome it does not know",
         "holdings",
-        "        self._ledger.timers.set(Timer.RETRY, now_us + pause_us, key)",
+        "        self._ledger.timers.set(Timer.RETRY, now_us + self._ledger.pace.retry_us * min(attempt.tries, 4), key)",
         "        pass",
     ),
     # Law 15

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from streamiter import KinesisStreams
 from streamiter.store.kcl import KCLStore
 from streamiter.testing import RunningClock, Simulator
+from tests.integration.java import compiled
 from tests.integration.kcl_fleet import Driver
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
-HERE = Path(__file__).parent / "kcl"
-KEPT = Path(__file__).parent.parent.parent / ".venv" / "kcl"
 FAILOVER_SECONDS = 2  # the Java program has the same
 
 
@@ -32,16 +29,8 @@ class Starting(RunningClock):
 
 
 @pytest.fixture(scope="session")
-def classes() -> Path:
-    if shutil.which("mvn") is None or shutil.which("javac") is None:
-        pytest.skip("there is no Maven, or no Java to compile with")
-    KEPT.mkdir(parents=True, exist_ok=True)
-    shutil.copy(HERE / "pom.xml", KEPT / "pom.xml")
-    fetch = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={KEPT / 'lib'}"]
-    subprocess.run(fetch, cwd=KEPT, check=True, timeout=600)
-    compile_ = ["javac", "-nowarn", "-cp", f"{KEPT / 'lib'}/*", "-d", str(KEPT / "classes"), str(HERE / "Fleet.java")]
-    subprocess.run(compile_, check=True, timeout=120)
-    return KEPT
+def classes() -> str:
+    return compiled("kcl", "Fleet")
 
 
 @pytest.fixture
@@ -50,11 +39,10 @@ def sim() -> Iterator[Simulator]:
         yield made
 
 
-def java(sim: Simulator, classes: Path, wanted: int, way: str = "polling") -> list[list[str]]:
+def java(sim: Simulator, classes: str, wanted: int, way: str = "polling") -> list[list[str]]:
     """Runs a KCL worker until it saw so many records, and gives what it printed. It speaks HTTP/2 and CBOR, its defaults."""
     options = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-    path = f"{classes / 'classes'}:{classes / 'lib'}/*"
-    command = ["java", *options, "-cp", path, "Fleet", sim.endpoint_url, "shop", "orders", str(wanted), "150", way]
+    command = ["java", *options, "-cp", classes, "Fleet", sim.endpoint_url, "shop", "orders", str(wanted), "150", way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return [line.split() for line in done.stdout.splitlines()]
@@ -64,7 +52,7 @@ def records(lines: list[list[str]]) -> list[str]:
     return sorted(line[2] for line in lines if line[0] == "record")
 
 
-def test_the_kcl_reads_we_go_on_and_it_goes_on_after_us(sim: Simulator, classes: Path):
+def test_the_kcl_reads_we_go_on_and_it_goes_on_after_us(sim: Simulator, classes: str):
     stream = sim.create_stream("orders", "S1 ~ S2")
     sim.clock.runs = True
 
@@ -103,7 +91,7 @@ def test_the_kcl_reads_we_go_on_and_it_goes_on_after_us(sim: Simulator, classes:
     assert {"startingHashKey", "endingHashKey", "throughputKBps"} <= rows[stream.shard_id("S2")].keys()
 
 
-def test_the_kcl_reads_by_enhanced_fan_out_over_a_split(sim: Simulator, classes: Path):
+def test_the_kcl_reads_by_enhanced_fan_out_over_a_split(sim: Simulator, classes: str):
     stream = sim.create_stream("orders", "S1 ~ S2")
     sim.clock.runs = True
     for number in range(20):

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from streamiter.multilang import wire
+from streamiter.multilang import Batch, ChildLease, wire
 from streamiter.multilang.processor.conversation import Conversation
 from streamiter.multilang.processor.running import PATIENCE, hooks_from
 from streamiter.multilang.trying.judge import Judge, Wishes
@@ -134,3 +134,29 @@ def judged(processor: Any, scenario: Scenario, form: wire.Form = wire.Form.NEWER
 
 def scenario(*actions: wire.Action, **options: Any) -> Scenario:
     return Scenario("made here", [Step(action) for action in actions], **options)
+
+
+class Seen:
+    """A processor of all methods that notes what it was given."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def initialize(self, lease: ChildLease) -> None:
+        self.told.append((lease.key, lease.sequence_number))
+
+    def process(self, batch: Batch) -> None:
+        self.told.append([record.payload for record in batch])
+
+    def lease_lost(self) -> None:
+        self.told.append("lost")
+
+    def shard_ended(self) -> None:
+        self.told.append("ended")
+
+    def shutdown_requested(self) -> None:
+        self.told.append("asked to leave")
+
+
+def nothing(batch: Batch) -> None:
+    """Processes them."""

@@ -56,6 +56,9 @@ def misbehave(action):
         os.kill(os.getpid(), signal.SIGKILL)
     elif f"silent:{action}" == WHAT:
         time.sleep(1000)
+    elif f"waits:{action}" == WHAT:
+        while not os.path.exists(os.path.join(NOTES, "go")):
+            time.sleep(0.01)
     elif f"closes:{action}" == WHAT:
         os.close(1)
         time.sleep(1000)
@@ -69,7 +72,9 @@ def misbehave(action):
         say(action="status")
         return True
     elif f"twice:{action}" == WHAT:
-        say(action="status", responseFor=action)
+        checkpoint()
+        raw(2 * (json.dumps({"action": "status", "responseFor": action}) + "\n"))
+        return True
     elif f"garbage:{action}" == WHAT:
         raw(
             'a debugger\'s line\n\n\r\n[1]\n{}\nnull\n"text"\n{broken\n'

@@ -185,6 +185,40 @@ def test_a_lease_that_is_stolen_is_told_to_the_child_which_checkpoints_no_more(r
     assert "shutdownRequested" not in rig.actions()
 
 
+def test_a_checkpoint_for_a_lease_that_was_stolen_meanwhile_is_refused(rig: Rig):
+    with rig.running("waits:processRecords"):
+        rig.wait_for(rig.put("S1", 1))
+        soon(lambda: steal(rig))
+        soon(lambda: any(type(event).__name__ == "LeaseLost" for event in rig.events))
+        (rig.notes / "go").touch()
+        soon(lambda: "end" in rig.actions())
+    assert rig.actions() == ["initialize", "processRecords", "leaseLost", "end"]
+    assert [one["error"] for one in rig.told() if one["action"] == "answer"] == ["ShutdownException"]
+
+
+def test_a_child_that_does_not_come_to_its_end_within_the_grace_is_killed(rig: Rig):
+    with rig.running("silent:processRecords", grace=0.5):
+        rig.wait_for(rig.put("S1", 1))
+    assert all(is_gone(pid) for pid in rig.pids())
+    assert all(lease.owner is None for lease in rig.leases().values())
+
+
+def test_the_shards_of_a_shared_child_that_dies_go_on_with_another(tmp_path: Path):
+    rig = Rig(tmp_path, "S1 ~ S2")
+    try:
+        with rig.running(children=1):
+            rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+            rig.wait_until_checkpointed(rig.stream.history[0].sequence_number, "S1")
+            rig.wait_until_checkpointed(rig.stream.history[1].sequence_number, "S2")
+            os.kill(rig.pids()[0], 9)
+            soon(lambda: len(set(rig.pids())) == 2 and len(rig.pids()) == 4)
+            rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+        assert sorted(rig.given()) == [f"record {number}" for number in range(4)]
+        assert len(rig.failed()) == 2
+    finally:
+        rig.close()
+
+
 def steal(rig: Rig) -> bool:
     """Another worker writes its name into the row, as if this one had stood still."""
     table = Table("leases", "shop", "clicks")

@@ -93,6 +93,21 @@ def test_properties_and_the_kcls_own_table(rig: Rig, tmp_path: Path):
     assert "metricsLevel is ignored: no metrics are sent to CloudWatch" in log
 
 
+def test_rows_of_shards_that_begin_at_the_latest_say_so_as_javas_do(rig: Rig, tmp_path: Path):
+    rig.put("S1", 1)
+    file = properties(rig, tmp_path)
+    file.write_text(file.read_text().replace("TRIM_HORIZON", "LATEST"))
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        soon(lambda: len(rig.pids()) == 2)
+        assert {row["checkpoint"]["S"] for row in rows(rig).values()} == {"LATEST"}
+        process.kill()
+        process.wait()
+    texts = rig.put("S1", 1)
+    with daemon(rig, tmp_path, "--properties", file):
+        rig.wait_for(texts)
+    assert set(rig.given()) <= {"record 1"}, "from the first start on, and nothing before it"
+
+
 def test_a_row_that_java_left_is_gone_on_with(rig: Rig, tmp_path: Path):
     """As 3.1.3 leaves it: its owner stands there still, and its counter stands still."""
     rig.put("S1", 3)

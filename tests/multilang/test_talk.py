@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamiter.multilang.marks import Mark, Marks
+from streamiter.multilang.marks import MOST_GIVEN, Mark, Marks, Verdict
 from streamiter.multilang.talk import ANSWERED, SENT, Done, Heard, Noise, Put, Reply, State, Talk, Wrong
 from streamiter.multilang.wire import (
     NAMES,
@@ -117,7 +117,8 @@ SEVEN, REFUSED = Mark("7", 2), "IllegalArgumentException"
         ({"sequenceNumber": "007", "subSequenceNumber": 2}, SEVEN),
         ({"sequenceNumber": 7, "subSequenceNumber": "2"}, SEVEN),
         ({"sequenceNumber": "7"}, Mark("7", 0)),
-        ({"sequenceNumber": "6", "subSequenceNumber": 99}, Mark("6", 99)),
+        ({"sequenceNumber": "6", "subSequenceNumber": 99}, Mark("6", 0)),
+        ({"sequenceNumber": "7", "subSequenceNumber": 1}, Mark("7", 1)),
         ({"checkpoint": "6"}, Mark("6", 0)),
         ({"sequenceNumber": "5", "subSequenceNumber": 0}, None),
         ({"sequenceNumber": "4", "subSequenceNumber": 9}, REFUSED),
@@ -145,6 +146,29 @@ def test_checkpoints_are_judged_as_recorded(ask: dict[str, object], wanted: Mark
         assert isinstance(heard, Put) and heard.mark == wanted
     else:
         assert isinstance(heard, Reply) and heard.answer.error == wanted
+
+
+@pytest.mark.parametrize(
+    "number, sub, wanted", [("15", 0, "10"), ("20", 9, "20"), ("29", 0, "20"), ("30", 0, "30"), ("5", 0, None)]
+)
+def test_a_place_between_two_records_means_the_one_before_it(number: str, sub: int, wanted: str | None):
+    """Else the service would be asked for a number that it never gave, and a sub-number would skip other records."""
+    talk = processing(("10", 0), ("20", 0), ("30", 0))
+    heard = talk.hear(line(action="checkpoint", sequenceNumber=number, subSequenceNumber=sub))
+    if wanted is None:
+        assert heard == Reply(Answer(number, sub))
+    else:
+        assert isinstance(heard, Put) and heard.mark == Mark(wanted)
+        assert talk.put(heard.ask, heard.mark, None) == Answer(number, sub)
+        behind = talk.hear(line(action="checkpoint", sequenceNumber="9"))
+        assert isinstance(behind, Reply) and behind.answer.error == REFUSED
+
+
+def test_of_a_child_that_makes_no_checkpoint_only_so_many_places_are_kept():
+    marks = Marks(None)
+    marks.delivered(Mark(str(number)) for number in range(MOST_GIVEN + 1))
+    assert marks.judge(Asked("7"), is_end=False) is Verdict.STANDS, "too old to be told: what stands is the safe place"
+    assert marks.judge(Asked(str(MOST_GIVEN - 1)), is_end=False) == Mark(str(MOST_GIVEN - 1))
 
 
 def test_what_was_asked_is_echoed():

@@ -1,4 +1,4 @@
-"""The judge: a child's lines in, the next messages out; purely. It notes each thing that breaks the protocol, and where."""
+"""The judge: a child's lines in, the next messages out, purely; it notes each thing that breaks the protocol, and where."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from streamiter.testing.http.refusal import Refusal
 
+MOST_TIME = 1e12  # seconds from 1970, either way
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "blob": (str,),
@@ -26,6 +28,8 @@ def check_type(value: object, kind: str) -> None:
     is_broken = kind in ("integer", "long") and isinstance(value, float) and not value.is_integer()
     if is_broken or not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise Refusal("SerializationException", _complaint(value, kind))
+    if kind == "timestamp" and isinstance(value, int | float) and not abs(value) <= MOST_TIME:
+        raise Refusal("SerializationException", f"{value:.6g} is no time: it lies beyond all calendars")
 
 
 def _complaint(value: object, kind: str) -> str:

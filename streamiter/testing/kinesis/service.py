@@ -39,6 +39,7 @@ class KinesisService:
         self.region = region
         self.account = account
         self.streams: dict[str, KinesisTruth] = {}  # by name
+        self.commitment = "DISABLED"  # the account's, to a least throughput that is paid for
         self.policies: dict[str, str] = {}  # by the ARN of what they are on
 
     # -- streams

@@ -32,6 +32,7 @@ class StreamOperations(Operations):
         return {
             "CreateStream": self._create,
             "DeleteStream": self._delete,
+            "DescribeAccountSettings": self._describe_account,
             "DescribeLimits": self._describe_limits,
             "DescribeStreamSummary": self._describe_summary,
             "ListStreams": self._list,
@@ -42,6 +43,7 @@ class StreamOperations(Operations):
             "StartStreamEncryption": self._encrypt,
             "StopStreamEncryption": self._decrypt,
             "UpdateStreamMode": self._update_mode,
+            "UpdateAccountSettings": self._update_account,
             "UpdateMaxRecordSize": self._update_max_record_size,
             "UpdateStreamRecordDistributionStrategy": self._update_strategy,
             "UpdateStreamWarmThroughput": self._update_warm_throughput,
@@ -94,6 +96,13 @@ class StreamOperations(Operations):
             "OnDemandStreamCount": self._service.on_demand_streams,
             "OnDemandStreamCountLimit": MOST_ON_DEMAND,
         }
+
+    def _describe_account(self, asked: Asked, now_us: int) -> dict[str, Any]:
+        return {"MinimumThroughputBillingCommitment": {"Status": self._service.commitment}}
+
+    def _update_account(self, asked: Asked, now_us: int) -> dict[str, Any]:
+        self._service.commitment = asked["MinimumThroughputBillingCommitment"]["Status"]
+        return self._describe_account(asked, now_us)
 
     def _describe_summary(self, asked: Asked, now_us: int) -> dict[str, Any]:
         stream = self._stream(asked, now_us)

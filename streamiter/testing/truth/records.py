@@ -30,22 +30,23 @@ class PackedImages(NamedTuple):
 
 
 class Rendered:
-    """The records whose JSON is at hand: those that were read of late, for there is not room for that of all."""
+    """The records whose JSON is at hand: those written or read of late, for there is not room for that of all."""
 
     def __init__(self, most_bytes: int = RENDERED_BYTES) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._records: deque[WrittenRecord] = deque()
 
-    def note(self, record: WrittenRecord, body: bytes) -> None:
-        """A record's JSON was made."""
-        record.rendered = body
+    def note(self, record: WrittenRecord) -> bytes:
+        """A record's JSON is made, and kept until there is that of many newer ones."""
+        record.rendered = body = _body(record)
         self._records.append(record)
         self._bytes += len(body)
         while self._bytes > self._most_bytes and len(self._records) > 1:
             oldest = self._records.popleft()
             self._bytes -= len(oldest.rendered or b"")
             oldest.rendered = None
+        return body
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -122,10 +123,7 @@ class WrittenRecord(msgspec.Struct, gc=False, eq=False):
     @property
     def body(self) -> bytes:
         """The record's JSON in a GetRecords answer; images that the view type leaves out are left out."""
-        if self.rendered is None:
-            self.origin.rendered.note(self, _body(self))
-        assert self.rendered is not None
-        return self.rendered
+        return self.origin.rendered.note(self) if self.rendered is None else self.rendered
 
     def __repr__(self) -> str:
         return f"<WrittenRecord {self.sequence_number} of {self.shard_id}>"

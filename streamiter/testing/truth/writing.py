@@ -78,6 +78,7 @@ def append(
     )
     shard.add(record)
     table.history.append(record)
+    table.rendered.note(record)  # those who follow the stream ask for it soon
     return record
 
 

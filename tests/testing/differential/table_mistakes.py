@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 from tests.testing.differential.table_calls import TableCall
@@ -12,6 +11,9 @@ OTHER = {"p": {"S": "a"}, "c": {"N": "2"}}
 ONE = {":v": {"N": "1"}}
 TWO = {":v": {"N": "1"}, ":w": {"N": "2"}}
 MUCH = {"S": "x" * 410_000}
+DEEP: Any = {"N": "1"}
+for _ in range(40):
+    DEEP = {"L": [DEEP]}
 
 
 def _call(operation: str) -> Any:
@@ -51,7 +53,7 @@ TABLE_MISTAKES = [
     _put("a number too large", Item={**KEY, "x": {"N": "1e126"}}),
     _put("no number", Item={**KEY, "x": {"N": "one"}}),
     _put("an item too large", Item={**KEY, "x": MUCH}),
-    _put("nesting too deep", Item={**KEY, "x": reduce(lambda inner, _: {"L": [inner]}, range(40), ONE[":v"])}),
+    _put("nesting too deep", Item={**KEY, "x": DEEP}),
     _put("new values returned", Item=KEY, ReturnValues="ALL_NEW"),
     _put("both kinds of condition", Item=KEY, Expected={"n": {"Exists": False}}, ConditionExpression="n = n"),
     _put("a condition on itself", Item=KEY, ConditionExpression="n = n"),

@@ -129,7 +129,7 @@ def test_faults_and_calls_go_by_the_tests_names(sim: Simulator, client: Any, ord
     assert [call.shard for call in sim.calls.of("GetRecords")] == ["S0", "S1"]
     assert sim.calls.of("GetShardIterator")[0].iterator_type == "TRIM_HORIZON"
     with pytest.raises(ClientError, match="UnknownOperation"):
-        client.describe_account_settings()
+        client.list_channels()
 
 
 def test_a_packed_record_is_one_to_the_service(client: Any, orders: KinesisHandle):

@@ -1,0 +1,30 @@
+"""amazon_kclpy's names over ours: a processor that was written for it runs here with its import lines changed.
+
+from streamiter.multilang import kclpy as kcl            # was: from amazon_kclpy import kcl
+from streamiter.multilang import kclpy as processor      # was: from amazon_kclpy.v3 import processor, or v2
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamiter.errors import CheckpointFailed as CheckpointError
+from streamiter.multilang.processor import Checkpointer as Checkpointer
+from streamiter.multilang.processor import run
+
+__all__ = ["CheckpointError", "Checkpointer", "KCLProcess", "RecordProcessorBase"]
+
+
+class RecordProcessorBase:
+    """What a processor may inherit from. Which of amazon_kclpy's three versions it is, its methods tell."""
+
+
+class KCLProcess:
+    """`KCLProcess(MyProcessor()).run()`. What the processor raises ends the child: amazon_kclpy went on, and lost the batch."""
+
+    def __init__(self, record_processor: Any) -> None:
+        self._processor = record_processor
+
+    def run(self) -> None:
+        """Runs it until the daemon ends it."""
+        run(self._processor)
