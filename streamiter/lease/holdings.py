@@ -283,7 +283,7 @@ class Holdings:
             hold.pipeline.abandon()
         elif is_by_hand:  # once its processor is through with what it has, it parts with the lease
             self._ledger.timers.set(Timer.GRACE, now_us + self._ledger.pace.grace_us, key)
-        else:
+        elif not hold.pipeline.is_idle:  # else it waits for the store alone
             self.stuck.add(key)
             hold.promised, hold.pipeline.is_let_go = None, False
             hold.move(Stage.HELD)

@@ -173,6 +173,8 @@ class Pipeline:
             return  # what is committed lies beyond it
         self._committed = None
         self.tip_us = None  # it lies before these records
+        if self._latest is not None:  # the new place may be one that cannot be told: then this one still stands
+            self._known = self._latest(False) or self._known
         if self.is_by_hand:
             assert isinstance(last.place, str)
             self._acked = last.place
