@@ -88,3 +88,28 @@ def test_a_shard_that_is_shown_no_more_is_not_waited_for_forever():
     assert len(seen) > 10 and ABSENT_US <= seen[-1] <= ABSENT_US + 10 * SECOND_US
     pauses = [after - before for before, after in zip(seen[1:], seen[2:], strict=False)]
     assert pauses == sorted(pauses)
+
+
+def lacking(*seconds: float) -> bool:
+    """Whether it is settled once listings at these moments lacked the shard."""
+    agreement = Agreement(UNTOLD_US)
+    for moment in seconds:
+        agreement.lack(round(moment * SECOND_US), round(moment * SECOND_US))
+    return agreement.is_settled
+
+
+def test_ten_listings_over_thirty_seconds_must_lack_a_shard():
+    assert lacking(*range(9), 30)
+    assert not lacking(*range(9), 29.9)
+    assert not lacking(*range(8), 60)
+
+
+def test_what_agreed_before_a_listing_that_lacked_the_shard_counts_no_more():
+    agreement = Agreement(UNTOLD_US)
+    agreement.agree(0, 0)
+    agreement.lack(10 * SECOND_US, 10 * SECOND_US)
+    for moment_us in (20 * SECOND_US, 20 * SECOND_US, 20 * SECOND_US + UNTOLD_US - 1):
+        agreement.agree(moment_us, moment_us)
+    assert not agreement.is_settled
+    agreement.agree(20 * SECOND_US + UNTOLD_US, 20 * SECOND_US + UNTOLD_US)
+    assert agreement.is_settled

@@ -164,3 +164,10 @@ def test_a_shard_that_is_forgotten_leaves_no_rank_behind():
     lineage.remove("S1")
     lineage.add(Shard("S1"))
     assert lineage.rank("S1") == Rank("S1", 0, "S1")
+
+
+def test_a_rank_that_is_fixed_counts_for_the_shards_below():
+    lineage = Lineage.parse("S1 => S2")
+    assert lineage.rank("S2") == Rank("S2", 1, "S2")
+    lineage.fix_rank("S1", Rank("S9", 3, "S1"))
+    assert lineage.rank("S2") == Rank("S9", 4, "S2")
