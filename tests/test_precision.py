@@ -61,4 +61,4 @@ def test_an_idle_lane_of_a_counted_source_stays_where_it_began():
         one = lane(precision)
         for _ in range(9):
             one.push([], 10**12, caught_up=True)
-        assert (one.idle_us is not None) is follows
+        assert (one.read_up_to_us is not None) is follows

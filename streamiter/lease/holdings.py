@@ -48,9 +48,7 @@ class Holdings:
     def deadline_us(self, key: str, fence: int) -> int:
         """Until when no other worker can have the lease; 0 where it is ours no more."""
         hold = self.at(key, fence)
-        if hold is None or hold.valid_from_us is None:
-            return 0
-        return hold.valid_from_us + self._ledger.pace.valid_us
+        return 0 if hold is None or hold.valid_from_us is None else hold.valid_from_us + self._ledger.pace.valid_us
 
     # -- taking and renewing
 
@@ -276,16 +274,18 @@ class Holdings:
             self.drain(key, None, now_us)
 
     def give_up_waiting(self, key: str, now_us: int) -> None:
-        """What is out had time enough. When we leave, it comes again elsewhere; else we keep the lease, if we cannot end it."""
+        """What is out had time enough. When we leave, it comes again elsewhere; else we keep the lease."""
         hold = self.holds.get(key)
         if hold is None or hold.stage is not Stage.DRAINING:
             return
-        if self.is_leaving or hold.pipeline.is_by_hand:
+        is_by_hand = hold.pipeline.is_by_hand
+        if self.is_leaving or (is_by_hand and not hold.pipeline.out):
             hold.pipeline.abandon()
-        else:
+        elif is_by_hand:  # once its processor is through with what it has, it parts with the lease
+            self._ledger.timers.set(Timer.GRACE, now_us + self._ledger.pace.grace_us, key)
+        elif not hold.pipeline.is_idle:  # else it waits for the store alone
             self.stuck.add(key)
-            hold.promised = None
-            hold.pipeline.is_let_go = False
+            hold.promised, hold.pipeline.is_let_go = None, False
             hold.move(Stage.HELD)
         self.go_on(hold, now_us)
 

@@ -137,6 +137,11 @@ class Pipeline:
         return not (self.is_fetching or self.is_ended or self.gap or self.quarantine) and self._ways.held < self._buffer
 
     @property
+    def out(self) -> int:
+        """How many records the processor has."""
+        return self._ways.out
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is out; the processor has ended, too, where it is to say so."""
         return self._ways.out == 0 and self._has_parted
@@ -168,6 +173,8 @@ class Pipeline:
             return  # what is committed lies beyond it
         self._committed = None
         self.tip_us = None  # it lies before these records
+        if self._latest is not None:  # the new place may be one that cannot be told: then this one still stands
+            self._known = self._latest(False) or self._known
         if self.is_by_hand:
             assert isinstance(last.place, str)
             self._acked = last.place

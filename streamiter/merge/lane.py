@@ -41,10 +41,10 @@ class Lane:
     """
 
     __slots__ = (
-        "_cut_count", "_cut_place", "_cut_us", "_cutting", "_is_fresh", "_tip_us", "childless", "closed", "dropped", "empties",
-        "doubted_end", "doubts", "ended_us", "gap", "head", "idle_us", "is_at_tip", "is_gone", "last_us", "latest",
-        "new_spoiled", "newest_us", "places", "precision", "rank", "record_bytes", "records", "service_us", "shard_id",
-        "skip_before_us", "start", "times", "told_us", "unresolved", "unweighed_bytes", "was_finished",
+        "_cut_count", "_cut_place", "_cut_us", "_cutting", "_just_opened", "_tip_us", "childless", "closed", "doubted_end",
+        "doubts", "dropped", "empties", "ended_us", "gap", "head", "is_at_tip", "is_gone", "last_us", "latest", "new_spoiled",
+        "newest_seen_us", "newest_us", "places", "precision", "rank", "read_up_to_us", "record_bytes", "records", "service_us",
+        "shard_id", "skip_before_us", "start", "times", "unresolved", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -74,9 +74,9 @@ class Lane:
         self.latest = False
         self.unresolved = False
         self.was_finished = False  # before a resume
-        self.idle_us: int | None = start.time_us if isinstance(start, AtTime) else None
+        self.read_up_to_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
-        self.told_us: int | None = None  # when that came, in service time
+        self.newest_seen_us: int | None = None  # when that came, in service time
         self.service_us = NEVER  # service time of the last page
         self.record_bytes = 0.0  # about how many bytes a waiting record takes
         self.unweighed_bytes = 0.0  # bytes that came since the merge last looked
@@ -94,7 +94,7 @@ class Lane:
         self._cutting: _Cut | None = None  # the cut under way, or the one that Ctrl-C broke off
         self.empties = 0  # empty pages in a row, so far
         self.is_at_tip = False  # the last page said that there is nothing more at present
-        self._is_fresh = True
+        self._just_opened = True
         self._tip_us: int | None = None
 
     def __repr__(self) -> str:
@@ -130,8 +130,8 @@ class Lane:
             self.empties = 0
             self.is_at_tip = False
         if records:
-            self._is_fresh = False
-            self.newest_us, self.told_us = records[-1].created_us, service_us
+            self._just_opened = False
+            self.newest_us, self.newest_seen_us = records[-1].created_us, service_us
             self._append(records, size_bytes / len(records))
         elif not skipped:
             self.empties += 1
@@ -151,7 +151,7 @@ class Lane:
     def reopen(self) -> None:
         """The driver opens the shard anew: runs of empty pages may come again before records."""
         self.empties = 0
-        self._is_fresh = True
+        self._just_opened = True
         self.is_at_tip = False
 
     def doubt_end(self) -> bool:
@@ -174,14 +174,14 @@ class Lane:
         self._cut_place = None
         self.gap = None
         self.latest = False
-        self.idle_us = start.time_us if isinstance(start, AtTime) else None
+        self.read_up_to_us = start.time_us if isinstance(start, AtTime) else None
         self._tip_us = None
         self.reopen()
 
     def anchor(self, place: Place) -> None:
         """The source tells which place its start is: from here on that stands in tokens, so that a loss behind it is told."""
         if isinstance(self.fetch_position, Horizon | AtTime):
-            self.start, self._cut_place, self.idle_us = After(place), place, None
+            self.start, self._cut_place, self.read_up_to_us = After(place), place, None
 
     def raise_floor(self, floor_us: int | None) -> None:
         """The ancestors' order times are known now: the lane's own are never below them. Only before the first page."""
@@ -252,7 +252,7 @@ class Lane:
     @property
     def is_unheard(self) -> bool:
         """Whether the lane gave nothing since it was opened: no record, no tip, no end."""
-        return self._is_fresh and self.is_behind
+        return self._just_opened and self.is_behind
 
     @property
     def fetch_position(self) -> Position:
@@ -264,7 +264,7 @@ class Lane:
     def is_current(self) -> bool:
         """Whether the last record fetched is about as new as the service's clock."""
         # A creation time well ahead of the service's own clock tells nothing about how far the lane has come.
-        if self._is_fresh or self.newest_us is None:
+        if self._just_opened or self.newest_us is None:
             return False
         return -self.precision.lateness_us - BEHIND_US <= self.newest_us - self.service_us <= BEHIND_US
 
@@ -301,7 +301,7 @@ class Lane:
         """Where reading goes on after the last record returned."""
         if self.place is not None and self.place.is_numbered:
             return After(self.place)
-        return self.start if self.idle_us is None else AtTime(self.idle_us, self.opened_us)
+        return self.start if self.read_up_to_us is None else AtTime(self.read_up_to_us, self.opened_us)
 
     @property
     def opened_us(self) -> int | None:
@@ -309,14 +309,14 @@ class Lane:
         return self.start.opened_us if isinstance(self.start, Horizon | AtTime) else None
 
     @property
-    def followed_us(self) -> int | None:
+    def children_from_us(self) -> int | None:
         """The earliest service time at which its children may hold records: it may have ended long before a page said so."""
         if self.ended_us is None or self.was_finished:
             return self.ended_us
         own_us = self.last_us if len(self) or self.place is not None else None
         # It ended after its last record and after its last tip. With neither, its children may be as old as the shard. An order
         # time of 0 tells nothing: the service gave no creation times.
-        known_us = max(own_us or 0, self.idle_us or 0) or self.opened_us or self.ended_us
+        known_us = max(own_us or 0, self.read_up_to_us or 0) or self.opened_us or self.ended_us
         return min(self.ended_us, known_us)
 
     @property
@@ -349,10 +349,10 @@ class Lane:
         before = self.place_at(-1) if len(self) else self.place
         places = places_after(before, told)
         self.new_spoiled += told.spoiled
-        if self.idle_us is not None:
+        if self.read_up_to_us is not None:
             # The shard was empty up to its tip, yet this record is older: a writer's clock is wrong. A resume must not miss it.
             oldest_us = min((us for us in told.created if us is not None), default=times[0])
-            self.idle_us = min(self.idle_us, max(oldest_us, 0))
+            self.read_up_to_us = min(self.read_up_to_us, max(oldest_us, 0))
         self.last_us = times[-1]
         self.doubts = 0
         self._weigh(len(times), record_bytes)
@@ -381,9 +381,9 @@ class Lane:
         known_us = self.precision.known_us(service_us)
         self._tip_us = known_us if self._tip_us is None else max(self._tip_us, known_us)
         if not len(self) and self.empties >= TIP_EMPTIES and not self.precision.is_counted:
-            idle_us = self.precision.floored(service_us - IDLE_BEHIND_US)
-            if self.idle_us is None or idle_us > self.idle_us:
-                self.idle_us = idle_us
+            read_up_to_us = self.precision.floored(service_us - IDLE_BEHIND_US)
+            if self.read_up_to_us is None or read_up_to_us > self.read_up_to_us:
+                self.read_up_to_us = read_up_to_us
 
     def _check(self) -> None:
         """Raises AssertionError where the lane contradicts itself."""

@@ -82,6 +82,7 @@ class Child:
         self.listeners: set[Callable[[], None]] = set()
         self.is_broken = False  # it has to end: it failed one of its shards
         self.is_closed = False  # its output ended
+        self.is_deaf = False  # it closed its input
         self._guard = guard
         self._process: asyncio.subprocess.Process | None = None
         self._lines: deque[bytes] = deque()
@@ -147,9 +148,12 @@ class Child:
     async def write(self, line: bytes) -> None:
         """Sends a line; comes back once there is room for the next. A child that is gone is noticed by its end."""
         assert self._process is not None and self._process.stdin is not None
-        with suppress(ConnectionError):
+        try:
             self._process.stdin.write(line)
             await self._process.stdin.drain()
+        except ConnectionError:
+            self.is_deaf = True
+            self._tell()
 
     # -- ending
 

@@ -205,6 +205,7 @@ class LeaseWork(Work):
             if self._why == "lost" or talk.state is State.DRAINED:
                 await self._act(child, talk, LeaseLost())
             elif self._is_stopping:
+                self._give_back()  # what it was not given yet
                 await self._act(child, talk, ShutdownRequested())
             elif self._queue or self._ahead:
                 await self._process(child, talk)
@@ -224,10 +225,7 @@ class LeaseWork(Work):
 
     async def _process(self, child: Child, talk: Talk) -> None:
         if not self.desk.may_deliver():
-            entries = [*([] if self._ahead is None else self._ahead.entries), *self._queue]
-            self._ahead = None
-            self._queue.clear()
-            self.desk.give_back(entries)
+            self._give_back()
             return
         chunk, self._ahead = self._ahead or self._chunk(), None
         entries = chunk.entries
@@ -240,6 +238,12 @@ class LeaseWork(Work):
         finally:
             self.desk.end(entries[0].number)
         self.desk.ack(entries)
+
+    def _give_back(self) -> None:
+        entries = [*([] if self._ahead is None else self._ahead.entries), *self._queue]
+        self._ahead = None
+        self._queue.clear()
+        self.desk.give_back(entries)
 
     def _make_ahead(self) -> None:
         if self._ahead is None and self._queue:
@@ -353,7 +357,7 @@ class LeaseWork(Work):
             self._wake.clear()
             if (line := child.take()) is not None:
                 return line
-            if child.is_closed or child.is_broken:
+            if child.is_closed or child.is_broken or child.is_deaf:
                 await self._told_end(child)
             self._look_at_time(child)
             await self._news(LOOK_SECONDS)
@@ -366,7 +370,8 @@ class LeaseWork(Work):
                     while child.code is None:
                         await self._news(LOOK_SECONDS)
         if child.code is None:
-            raise ChildGone("another shard of its failed" if child.is_broken else "it closed its output, and goes on")
+            pipe = "input" if child.is_deaf else "output"
+            raise ChildGone("another shard of its failed" if child.is_broken else f"it closed its {pipe}, and goes on")
         how = f"it exited with {child.code}" if child.code >= 0 else f"it was ended by signal {-child.code}"
         raise ChildGone(how)
 

@@ -133,8 +133,8 @@ def _is_lost(book: Book, shard_id: str, *, handed: bool = False) -> bool:
 
 def _children_from_us(book: Book, lane: Lane) -> int | None:
     """The earliest time at which the lane's children may hold records, of those that the service held when it read the lane."""
-    from_us = lane.followed_us
-    for known_us in (lane.told_us, lane.opened_us):
+    from_us = lane.children_from_us
+    for known_us in (lane.newest_seen_us, lane.opened_us):
         if from_us is not None and known_us is not None and from_us < known_us - book.held_us:
             # The service kept this longer than its retention and may drop it at any time, so count from when we last saw it.
             from_us = known_us

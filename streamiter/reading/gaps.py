@@ -31,12 +31,12 @@ def way_on(lane: Lane, service_us: int | None, is_stale: Callable[[Position], bo
     position = lane.fetch_position
     if isinstance(position, Horizon | AtTime) and not is_stale(position):
         return position  # Nothing was read of it yet, and its start is held still: the horizon only moved on.
-    if len(lane) or lane.idle_us is None or is_stale(AtTime(lane.idle_us)):
+    if len(lane) or lane.read_up_to_us is None or is_stale(AtTime(lane.read_up_to_us)):
         return None
-    if lane.emitted_us is not None and lane.emitted_us >= lane.idle_us:
+    if lane.emitted_us is not None and lane.emitted_us >= lane.read_up_to_us:
         return None
     # All up to its tip was read, minutes ago at most; only the last record is old.
-    return AtTime(lane.idle_us, service_us)
+    return AtTime(lane.read_up_to_us, service_us)
 
 
 def stand(book: Book, asking: Asking, lane: Lane, reason: str) -> None:

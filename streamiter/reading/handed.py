@@ -24,7 +24,7 @@ class Handed(NamedTuple):
     floor_us: int | None  # as far as it is known here
     is_unresolved: bool  # whether ancestors may raise the floor
     since_us: int | None  # the caller wants no records older than this order time
-    idle_us: int | None  # all up to this time was read, though its last record may not be held any more
+    read_up_to_us: int | None  # all up to this time was read, though its last record may not be held any more
 
 
 class Handover:
@@ -43,9 +43,11 @@ class Handover:
     def add(self, lane: Lane) -> None:
         """Another reader is to fetch the lane."""
         floor_us, since_us = lane.emitted_us, lane.skip_before_us
-        is_idle = lane.idle_us is not None and (floor_us is None or floor_us < lane.idle_us)
-        idle_us = lane.idle_us if is_idle else None
-        handed = Handed(lane.shard_id, lane.rank, lane.fetch_position, floor_us, lane.unresolved, since_us, idle_us)
+        is_idle = lane.read_up_to_us is not None and (floor_us is None or floor_us < lane.read_up_to_us)
+        read_up_to_us = lane.read_up_to_us if is_idle else None
+        handed = Handed(
+            lane.shard_id, lane.rank, lane.fetch_position, floor_us, lane.unresolved, since_us, read_up_to_us
+        )
         self._book[lane.shard_id].is_handed = True
         self._waiting.append(handed)
         lane.unresolved = True  # its last order time is not known here

@@ -116,7 +116,7 @@ class Opening:
             lane.unresolved = True
             if not self._handover.takes(shard_id):
                 # Only the executors that read its ancestors can tell which of its first records lie before the start.
-                lane.start, lane.skip_before_us, lane.idle_us = Horizon(lane.opened_us), None, None
+                lane.start, lane.skip_before_us, lane.read_up_to_us = Horizon(lane.opened_us), None, None
         self._admit(lane, now_us)
 
     def _admit(self, lane: Lane, now_us: int) -> None:

@@ -57,7 +57,7 @@ def restore_lane(entry: TokenLane, start_us: int | None, precision: Precision) -
         skip_before_us=start_us if is_unread else None,
         precision=precision,
     )
-    lane.idle_us = entry.time
+    lane.read_up_to_us = entry.time
     lane.ended_us = entry.ended
     lane.was_finished = entry.ended is not None
     lane.childless = entry.childless
@@ -160,7 +160,7 @@ def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
         floor=lane.emitted_us,
         unresolved=lane.unresolved,
         opened=None if is_done or place is not None else lane.opened_us,
-        time=None if is_done else lane.idle_us,
+        time=None if is_done else lane.read_up_to_us,
         at=lane.start.text if isinstance(lane.start, AtNumber) and place is None else None,
         latest=lane.latest,
         ended=lane.ended_us if is_done else None,

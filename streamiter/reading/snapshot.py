@@ -57,6 +57,6 @@ def _lag_seconds(lane: Lane, service_us: int | None) -> float:
     if len(lane):
         return max(0.0, (service_us - lane.times[lane.head]) / SECOND_US)
     # A lane that was idle is known up to its tip, however old the last record is that it returned.
-    known = [time_us for time_us in (lane.emitted_us, lane.idle_us) if time_us is not None]
+    known = [time_us for time_us in (lane.emitted_us, lane.read_up_to_us) if time_us is not None]
     since_us = max(known) if known else lane.opened_us
     return 0.0 if since_us is None else max(0.0, (service_us - since_us) / SECOND_US)

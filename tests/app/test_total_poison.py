@@ -61,6 +61,30 @@ def test_the_token_of_a_batch_is_the_place_before_the_record_that_cannot_be_read
     assert not within or [told for told, _ in found] == [[0, 1], [4, 5, 6], [8, 9]]
 
 
+def test_what_was_processed_before_a_batch_that_begins_with_a_record_left_out_does_not_come_again():
+    """The place behind the record that is left out cannot be told, and the one before it was not written yet."""
+    app, found, source = App("shop", store="memory:", checkpoint_every=1000.0), [], GivenRecords()
+
+    @app.processor(SOURCE, order="total", on_error=Halt(), where=lambda record: record.new["n"] != 4)
+    def work(batch):
+        if 5 in numbers(batch) and not is_mended:
+            raise ValueError("it is bad")
+        found.extend(numbers(batch))
+
+    is_mended = False
+    with FleetOf(app, source, workers=1, tolerates=ProcessorFailed) as fleet:
+        fleet.run(2)
+        for rows in (ROWS[:4], ROWS[4:]):
+            for row in rows:
+                source.put(row)
+            fleet.run(3)
+        assert found == [0, 1, 2, 3] and not fleet.workers
+        is_mended = True
+        fleet.join()
+        fleet.catch_up()
+    assert found == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+
+
 @pytest.mark.parametrize("within", [0.0, 1.0])
 @pytest.mark.parametrize("options", [{"model": refusing(4)}, {"where": lambda record: 1 // (record.new["n"] - 4) < 9}])
 def test_after_a_halt_no_good_record_comes_again(options, within):

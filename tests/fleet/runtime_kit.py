@@ -1,8 +1,9 @@
-"""The runtime that a world is made of: the real one, or a copy of it with a fault."""
+"""The runtime that a world is made of: the real one, or a copy of it with a fault; and how its leases are to be shared out."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -23,3 +24,13 @@ class Kit:
 
 
 REAL = Kit()
+
+
+def check_balance(processor: str, leases: Mapping[str, Any], workers: Sequence[str]) -> None:
+    """Law 13: each worker has as many of the leases that can be read as the others, but for one."""
+    counts = dict.fromkeys(workers, 0)
+    for lease in leases.values():
+        if not lease.completed and all(key not in leases or leases[key].completed for key in lease.parents):
+            assert lease.owner in counts, f"law 14: {lease.key} of {processor} is with {lease.owner}"
+            counts[lease.owner] += 1
+    assert max(counts.values()) - min(counts.values()) <= 1, f"law 13: {processor} is not balanced: {counts}"

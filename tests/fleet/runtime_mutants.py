@@ -72,7 +72,7 @@ MUTANTS = (
     Mutant(
         "takes what is held for all there was since its start",
         "pages",
-        "            if self._position.is_expired(page.service_us, self._source.retention_us):",
+        "            if self._is_expired(page.service_us):",
         "            if False:",
         18,
     ),

@@ -12,6 +12,12 @@ from tests.fleet.runtime_kit import Kit
 
 LAG_US = 500_000
 KEYS = ("a", "b", "c", "d", "e")
+# How calls to stores and sources fare.
+SKIES = (
+    {},
+    {"lost_request": 0.02, "lost_answer": 0.02, "late": 0.01, "slow": 0.05, "throttled": 0.02},
+    {"lost_request": 0.06, "lost_answer": 0.06, "late": 0.03, "slow": 0.1, "throttled": 0.05},
+)
 
 
 def unsteady_source(kit: Kit, chance: Random, now_us: Callable[[], int], retention: float | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,15 +14,10 @@ from streamiter.store import Table
 from streamiter.testing.fleets.weather import Trouble
 from tests.fleet.runtime_app import Behaviour, MadeUpProcessor
 from tests.fleet.runtime_books import Books, Clerk
-from tests.fleet.runtime_kit import REAL, Kit
-from tests.fleet.runtime_source import unsteady_source
+from tests.fleet.runtime_kit import REAL, Kit, check_balance
+from tests.fleet.runtime_source import SKIES, unsteady_source
 from tests.fleet.runtime_timers import MadeUpTimers
 
-SKIES = (
-    {},
-    {"lost_request": 0.02, "lost_answer": 0.02, "late": 0.01, "slow": 0.05, "throttled": 0.02},
-    {"lost_request": 0.06, "lost_answer": 0.06, "late": 0.03, "slow": 0.1, "throttled": 0.05},
-)
 NAMES = ("work", "other", "third")
 
 
@@ -42,7 +38,9 @@ class RuntimeWorld:
         self.behaviour = Behaviour(Random(seed + 1), self._hang_seconds)
         if chance.random() < 0.2:
             self.behaviour.mean = self.failover / 20
-        self.books = Books(Random(seed + 2), self._later, kit.sql) if chance.random() < 0.35 else None
+        self.books = (
+            Books(Random(seed + 2), lambda *told: self.fleet.at(*told), kit.sql) if chance.random() < 0.35 else None
+        )
         # Long beside a failover, as with real services: what was at its tip lately is not trimmed behind it.
         self.retention = 8 * self.failover if chance.random() < 0.25 else None
         self.processors = list(self._make_processors(app))
@@ -141,7 +139,9 @@ class RuntimeWorld:
                 self.fleet.kill(worker)
             seconds = self.chance.uniform(0.3, 1.5) * max(source.seconds for source in self.sources.values())
             for number in range(10):
-                self.fleet.at(self.chance.uniform(0, seconds), self._reshard if number == 0 else self._burst)
+                self.fleet.at(
+                    self.chance.uniform(0, seconds), self._reshard if number == 0 else partial(self._write, 6)
+                )
             self.fleet.run(seconds)
             self._join()
             self._on_duty()
@@ -249,17 +249,9 @@ class RuntimeWorld:
         while self.fleet.seconds < limit and self._changed_at() + wait > self.fleet.seconds:
             self.fleet.run(0.5)
         assert self.fleet.seconds < limit, "law 13: leases never stop moving"
+        workers = [f"worker-{number}" for number in self._staying()]
         for name in self.observers:
-            self._check_balance(name)
-
-    def _check_balance(self, processor: str) -> None:
-        leases = self.fleet.leases(processor)
-        counts = dict.fromkeys((f"worker-{number}" for number in self._staying()), 0)
-        for lease in leases.values():
-            if not lease.completed and all(key not in leases or leases[key].completed for key in lease.parents):
-                assert lease.owner in counts, f"law 14: {lease.key} of {processor} is with {lease.owner}"
-                counts[lease.owner] += 1
-        assert max(counts.values()) - min(counts.values()) <= 1, f"law 13: {processor} is not balanced: {counts}"
+            check_balance(name, self.fleet.leases(name), workers)
 
     def _changed_at(self) -> float:
         return float(max(observer.last_change_us for observer in self.observers.values())) / 1e6
@@ -328,14 +320,11 @@ class RuntimeWorld:
         for source in self._each_source():
             source.write(most)
 
-    def _burst(self) -> None:
-        self._write(6)
-
     def _reshard(self) -> None:
         self._tell(f"{self.chance.choice(self._each_source()).reshard()} is closed")
 
     def _each_source(self) -> list[Any]:
-        return list({id(source): source for source in self.sources.values()}.values())
+        return list(dict.fromkeys(self.sources.values()))
 
     def _supervise(self) -> None:
         if not self._staying():
@@ -398,9 +387,6 @@ class RuntimeWorld:
 
     def _wall(self) -> float:
         return float(self.kit.process.WALL_START + self.fleet.seconds)
-
-    def _later(self, seconds: float, event: Callable[[], None]) -> None:
-        self.fleet.at(seconds, event)
 
     def _note_trouble(self) -> None:
         """The store refused a worker: then it may not be able to release its leases in time."""

@@ -9,7 +9,7 @@ import pytest
 from tests.fleet.runtime_mutants import MUTANTS, runtime_with
 from tests.fleet.runtime_world import RuntimeWorld
 
-COUNTED = (range(9), (7, 14, 40, 42))  # seeds of worlds of which it is counted, too, what happens in them
+COUNTED = (range(12), (7, 14, 40, 42))  # seeds of worlds of which it is counted, too, what happens in them
 OTHERS = [
     seed for seed in range(600 if os.environ.get("STREAMITER_HYPOTHESIS") == "deep" else 25) if seed not in COUNTED[0]
 ]

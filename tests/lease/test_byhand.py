@@ -134,6 +134,29 @@ def test_a_processor_that_does_not_part_is_not_waited_for_beyond_the_grace():
     assert release.lease.checkpoint == "TRIM_HORIZON"
 
 
+def test_a_processor_at_work_is_not_ended_for_a_hand_over_but_one_that_lingers_is():
+    engine = holding()
+    numbers = page(engine, "1")
+    engine._holdings.drain("S1", "other", 0)
+    assert [wish for wish in engine.take_wishes() if isinstance(wish, Drain)]
+    moment = answer_all(engine, PACE.grace_us + SECOND)
+    assert engine.held["S1"].owner == "me", "it has a record"
+    engine.acked("S1", 1, numbers, moment)
+    answer_all(engine, moment + PACE.grace_us + SECOND)
+    assert "S1" not in engine.held, "it had none, and did not part"
+
+
+def answer_all(engine: Engine, until_us: int) -> int:
+    """Time goes on until then, and every write is done at once."""
+    now_us = 0
+    while engine.due_us is not None and (now_us := max(now_us, engine.due_us)) <= until_us:
+        engine.tick(now_us)
+        for wish in engine.take_wishes():
+            if isinstance(wish, WriteLease | WriteWorker):
+                engine.written(wish, (wish.expected or 0) + 1, now_us)
+    return until_us
+
+
 def test_a_failure_while_the_lease_is_let_go_releases_it():
     engine = holding()
     page(engine, "1")

@@ -34,6 +34,11 @@ def test_a_parent_that_is_not_listed_holds_nothing_up():
     assert not lineage.is_ready("S2", ended={"S1"}) and lineage.is_whole("S2")
 
 
+def test_it_knows_the_shards_that_were_listed_and_not_those_that_are_only_named():
+    lineage = Lineage.parse("(S0) => S1")
+    assert "S1" in lineage and "S0" not in lineage
+
+
 def test_rows_only_add():
     lineage = Lineage.parse("S1 => S2")
     assert not lineage.add(Shard("S2", ("S1",)))
@@ -133,3 +138,29 @@ def test_in_whatever_order_the_rows_come_ranks_follow_the_lineage(rows, random):
         assert lineage.rank(shard.id).greatest == max({shard.id} | lineage.ancestors(shard.id))
     keys = sorted(lineage, key=lambda shard_id: lineage.rank(shard_id).text)
     assert keys == ranked(lineage)  # as text, too
+
+
+def test_a_rank_follows_the_ancestors_that_are_listed_later():
+    lineage = Lineage.parse("(S5) => S1")
+    assert lineage.rank("S1") == Rank("S1", 0, "S1")
+    lineage.add(Shard("S5"))
+    assert lineage.rank("S1") == Rank("S5", 1, "S1")
+
+
+def test_a_sibling_stays_when_one_is_forgotten():
+    lineage = Lineage.parse("S0 => {S1, S2}")
+    lineage.remove("S1")
+    assert lineage.children("S0") == ["S2"] and lineage.leaves() == ["S2"]
+    lineage.remove("S2")
+    assert lineage.children("S0") == [] and lineage.leaves() == ["S0"]
+
+
+def test_a_shard_that_is_forgotten_leaves_no_rank_behind():
+    lineage = Lineage.parse("S5 => S1")
+    assert lineage.rank("S1") == Rank("S5", 1, "S1")
+    lineage.remove("S5")
+    assert lineage.rank("S1") == Rank("S1", 0, "S1")
+    lineage.fix_rank("S1", Rank("S9", 3, "S1"))
+    lineage.remove("S1")
+    lineage.add(Shard("S1"))
+    assert lineage.rank("S1") == Rank("S1", 0, "S1")

@@ -319,7 +319,7 @@ def test_it_does_not_follow_past_records_that_wait():
     shard.push([Record("S1", "1", NOW)], NOW)
     for _ in range(20):
         shard.push([], NOW)
-    assert shard.idle_us is None
+    assert shard.read_up_to_us is None
 
 
 def test_an_older_record_that_comes_after_all_draws_it_back():
@@ -327,7 +327,7 @@ def test_an_older_record_that_comes_after_all_draws_it_back():
     for _ in range(8):
         shard.push([], NOW)
     shard.push([Record("S1", "1", NOW - 3600 * SECOND_US), Record("S1", "2", NOW)], NOW)
-    assert shard.idle_us == NOW - 3600 * SECOND_US
+    assert shard.read_up_to_us == NOW - 3600 * SECOND_US
 
 
 # -- gaps

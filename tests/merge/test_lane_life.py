@@ -108,17 +108,17 @@ def test_records_that_are_not_to_be_returned_count_for_the_order_of_what_follows
 
 def test_its_children_may_be_as_old_as_its_last_sign_of_life():
     shard = Lane("S1", RANK, Horizon(100), floor_us=50)
-    assert shard.followed_us is None
+    assert shard.children_from_us is None
     shard.push([], NOW, ended=True)
-    assert shard.followed_us == 100, "it was opened then; its floor is older, and its ancestors'"
+    assert shard.children_from_us == 100, "it was opened then; its floor is older, and its ancestors'"
     shard = Lane("S1", RANK, Horizon(100), floor_us=50)
     shard.push(seconds(2), NOW)
     shard.push([], NOW, ended=True)
-    assert shard.followed_us == 2 * SECOND_US
+    assert shard.children_from_us == 2 * SECOND_US
     shard.advance(1)
-    assert shard.followed_us == 2 * SECOND_US
+    assert shard.children_from_us == 2 * SECOND_US
     shard.was_finished = True
-    assert shard.followed_us == NOW
+    assert shard.children_from_us == NOW
 
 
 def test_what_nobody_tells_a_lane_is_nothing():

@@ -59,6 +59,11 @@ def misbehave(action):
     elif f"waits:{action}" == WHAT:
         while not os.path.exists(os.path.join(NOTES, "go")):
             time.sleep(0.01)
+    elif f"deaf:{action}" == WHAT:
+        checkpoint()
+        os.close(0)
+        say(action="status", responseFor=action)
+        time.sleep(1000)
     elif f"closes:{action}" == WHAT:
         os.close(1)
         time.sleep(1000)

@@ -15,6 +15,7 @@ from typing import Any
 from streamiter import DynamoDBStreams, KinesisStreams, Source
 from streamiter.app import AppEvent
 from streamiter.lease import Lease
+from streamiter.log.memory import MemoryLog
 from streamiter.multilang.command import Command, command_of, environment_of
 from streamiter.multilang.daemon import Daemon, Plan
 from streamiter.multilang.events import ChildFailed
@@ -41,11 +42,14 @@ class Rig:
             self.stream = self.sim
             self.sim.shape(lineage)
         self.store = store or MemoryStore()
+        self.log: MemoryLog | None = None  # to be read instead of the service's stream
         self.events: list[AppEvent] = []
         self.count = 0
 
     def source(self) -> Source[Any]:
         """The stream."""
+        if self.log is not None:
+            return self.log
         if self.kind == "kinesis":
             return KinesisStreams("clicks", client=self.sim.client("kinesis"), reads_per_second=None)
         return DynamoDBStreams("users", client=self.sim.client())

@@ -166,12 +166,13 @@ def test_a_processor_that_fails_ends_the_child_and_its_batch_is_not_answered(wor
 
 
 @pytest.mark.realtime
-def test_the_daemon_sees_its_end_though_a_thread_of_its_own_goes_on():
-    with child("shop:lingers") as running:
+def test_the_daemon_sees_its_end_though_a_thread_of_its_own_goes_on_and_that_is_not_for_long():
+    with child("shop:lingers", "--grace", "0.1") as running:
         running.say(START)
         running.hear()
         running.say(batch(1))
         assert running.hear() is None
+        assert running.process.wait(SECONDS) == 1
 
 
 @pytest.mark.realtime
@@ -188,7 +189,7 @@ def test_what_it_forks_does_not_hold_the_pipe():
 
 
 @pytest.mark.realtime
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_all_is_left_to_the_daemon(here, number):
     """Ctrl-C reaches the children before the daemon does; systemd's SIGTERM as well. What is under way is kept."""
     with child("shop:waits", "--checkpoint", "never") as running:

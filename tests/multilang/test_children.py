@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from streamiter.errors import Conflict
+from streamiter.log import Entry
+from streamiter.log.memory import MemoryLog
 from streamiter.multilang.command import environment_of
 from streamiter.multilang.wire import Form
-from streamiter.store import Table
+from streamiter.store import Row, Table
 from tests.cli.conftest import environment
 from tests.multilang.rig import Rig
 from tests.stream.helpers import soon
@@ -138,6 +140,15 @@ def test_a_child_that_exits_while_it_is_idle_is_noticed_at_once(rig: Rig):
     assert rig.given() == ["record 0"], "what was checkpointed does not come again"
 
 
+def test_a_child_that_closes_its_input_is_ended_when_there_is_more_for_it(rig: Rig):
+    with rig.running("deaf:processRecords"):
+        rig.wait_for(rig.put("S1", 1))
+        rig.wait_until_checkpointed(rig.stream.history[0].sequence_number)
+        rig.wait_for(rig.put("S1", 1))
+    assert [failed.why for failed in rig.failed()] == ["it closed its input, and goes on"]
+    assert rig.given() == ["record 0", "record 1"]
+
+
 def test_a_shard_that_ends_without_a_checkpoint_asks_a_fresh_child(tmp_path: Path):
     rig = Rig(tmp_path, "S1 => {S2, S3}")
     try:
@@ -217,6 +228,46 @@ def test_the_shards_of_a_shared_child_that_dies_go_on_with_another(tmp_path: Pat
         assert len(rig.failed()) == 2
     finally:
         rig.close()
+
+
+def test_a_log_is_read_and_its_keys_are_partition_keys(rig: Rig):
+    rig.log = MemoryLog("orders")
+    rig.log.append(0, [Entry(b"one", "schl\u00fcssel".encode()), Entry(b"two")])
+    with rig.running():
+        rig.wait_for(["one", "two"])
+        soon(lambda: [lease.checkpoint for lease in rig.leases().values()] == ["2"])
+    with rig.running():
+        rig.log.append(0, [Entry(b"three")])
+        rig.wait_for(["three"])
+    assert rig.given() == ["one", "two", "three"]
+
+
+def test_a_child_that_takes_too_much_memory_fails_alone(rig: Rig):
+    words = (sys.executable, "-c", "bytearray(1 << 30)")
+    with rig.running(command=replace(rig.command(memory_bytes=200 << 20), words=words)):
+        soon(lambda: bool(rig.failed()))
+    assert "MemoryError" in rig.failed()[0].tail and rig.failed()[0].code == 1
+
+
+def test_a_second_daemon_gets_its_share_once_a_busy_child_is_through(tmp_path: Path):
+    """It is asked while its child is at work, for longer than the grace: nothing is cut off, and nothing comes twice."""
+    rig = Rig(tmp_path, "S1 ~ S2")
+    try:
+        with rig.running("waits:processRecords", 2, failover=1.0, grace=0.2):
+            rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+            with rig.running(failover=1.0):
+                soon(lambda: any(row.fields.get("asks") for row in workers_of(rig)))
+                (rig.notes / "go").touch()
+                soon(lambda: len({lease.owner for lease in rig.leases().values()}) == 2 and len(rig.pids()) == 3)
+                rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+        assert sorted(rig.given()) == [f"record {number}" for number in range(4)]
+        assert not rig.failed()
+    finally:
+        rig.close()
+
+
+def workers_of(rig: Rig) -> list[Row]:
+    return rig.store.scan(Table("workers", "shop", "clicks"))
 
 
 def steal(rig: Rig) -> bool:

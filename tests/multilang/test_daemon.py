@@ -173,11 +173,25 @@ def test_several_streams_in_one_daemon(rig: Rig, tmp_path: Path):
     assert len(rig.pids()) == 3
 
 
+def test_several_files_of_properties(rig: Rig, tmp_path: Path):
+    rig.sim.create_stream("views", "V1").put("V1", "a view")
+    texts = rig.put("S1", 1)
+    first, second = properties(rig, tmp_path), tmp_path / "views.properties"
+    second.write_text(first.read_text().replace("clicks", "views").replace("shop-app", "views-app"))
+    with daemon(rig, tmp_path, "--properties", first, "--properties", second) as process:
+        rig.wait_for([*texts, "a view"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert len(rig.pids()) == 3
+
+
 @pytest.mark.parametrize(
     "words, says",
     [
         ([], "say what to read"),
         (["--source", "kinesis://clicks"], "no command is given"),
+        (["--properties", __file__, "--size", "5"], "a file says it as maxRecords"),
+        (["--properties", str(CHILD)], "executableName is missing"),
         (["--source", "kinesis://clicks", "--", "no-such-thing"], "there is no program 'no-such-thing'"),
         (["--source", "a", "--source", "dynamodb://a", "--", "true"], "two sources are called a"),
         (["--source", "kinesis://a", "--env", "NO_SUCH", "--", "true"], "there is no such variable"),

@@ -40,8 +40,8 @@ def test_a_first_reading_judges_by_what_the_service_holds():
 
 def test_an_answer_that_was_overtaken_sets_no_clock_back():
     book = Book(token_at_start(STREAM))
-    for told_us in (NOW, NOW - 5, NOW - 9):
-        book.see_time(told_us)
+    for newest_seen_us in (NOW, NOW - 5, NOW - 9):
+        book.see_time(newest_seen_us)
     assert book.service_us == NOW
     book.see_time(NOW + 1)
     assert book.service_us == NOW + 1

@@ -48,7 +48,7 @@ def test_where_nothing_was_read_yet_the_horizon_only_moved_on():
 def test_where_all_up_to_the_tip_was_read_only_the_last_record_is_old():
     reading = Reading(TRIMMED, NOW)
     tip = NOW - 600 * SECOND
-    opened = reading.read(part(READ_UP_TO, floor_us=NOW - 25 * HOUR, idle_us=tip))
+    opened = reading.read(part(READ_UP_TO, floor_us=NOW - 25 * HOUR, read_up_to_us=tip))
     assert opened == [READ_UP_TO, AtTime(tip, NOW)]
 
 
@@ -56,7 +56,7 @@ def test_where_all_up_to_the_tip_was_read_only_the_last_record_is_old():
     "shard_range, calls, reason",
     [
         (part(READ_UP_TO, floor_us=NOW - HOUR), [TRIMMED, NOW], gaps.TRIMMED),
-        (part(READ_UP_TO, floor_us=NOW - 25 * HOUR, idle_us=NOW - 25 * HOUR + 1), [TRIMMED, NOW], gaps.TRIMMED),
+        (part(READ_UP_TO, floor_us=NOW - 25 * HOUR, read_up_to_us=NOW - 25 * HOUR + 1), [TRIMMED, NOW], gaps.TRIMMED),
         (part(Horizon(NOW - 2 * DAY)), [NOW], gaps.TOO_OLD),
         (part(AtTime(NOW - 2 * DAY, NOW - DAY - HOUR)), [NOW], gaps.TOO_OLD),
     ],

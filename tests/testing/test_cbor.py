@@ -58,6 +58,8 @@ def test_errors_are_cbor_too(sim: Simulator):
     assert (status, answer["__type"]) == (400, "ResourceNotFoundException")
     sim.fault(kind="500")
     assert ask(sim, "ListStreams", {})[1]["__type"] == "InternalFailureException"
+    sim.fault(kind="no_body")
+    assert ask(sim, "ListStreams", {}) == (200, {})
     assert ask(sim, "Explode", {})[1]["__type"] == "UnknownOperationException"
 
 

@@ -14,6 +14,7 @@ from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, Stre
 from h2.settings import SettingCodes
 
 from streamiter.testing import Simulator
+from streamiter.testing.http import server
 
 pytestmark = pytest.mark.outdoors
 
@@ -169,6 +170,18 @@ def test_a_body_that_is_too_long_is_refused_and_what_is_no_http_2_ends(sim: Simu
     while not broken.is_over:
         broken.take()
     broken.socket.close()
+
+
+def test_without_the_package_it_says_how_to_get_it(
+    sim: Simulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(server, "has_http2", lambda: False)
+    client = Client(sim)
+    while not client.is_over:
+        client.take()
+    client.socket.close()
+    assert "h2 is not installed; to get it: " in caplog.text
+    assert sim.client().list_streams()["Streams"], "HTTP/1.1 is spoken all the same"
 
 
 def test_many_calls_at_once_are_all_answered(sim: Simulator, client: Client):

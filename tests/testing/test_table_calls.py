@@ -276,3 +276,12 @@ def test_consumed_capacity_counts_items_and_indexes(things):
     assert (read["CapacityUnits"], read["ReadCapacityUnits"]) == (2.0, 2.0)
     metrics = things.put_item(Item=KEY, ReturnItemCollectionMetrics="SIZE")["ItemCollectionMetrics"]
     assert metrics == {"ItemCollectionKey": {"p": S("a")}, "SizeEstimateRangeGB": [0.0, 1.0]}
+
+
+def test_an_attribute_has_a_name_of_65535_bytes_at_most(things):
+    things.put(**{"x" * 65535: N(1)})
+    for name, words in (("x" * 65536, "less than"), ("\u00e9" * 40000, "less than 65536 bytes"), ("", "not be empty")):
+        with refused("ValidationException", words):
+            things.put(**{name: N(1)})
+        with refused("ValidationException", words):
+            things.get_item(Key=KEY, ProjectionExpression="#x", ExpressionAttributeNames={"#x": name})

@@ -62,6 +62,7 @@ class Tap(Source[Any]):
             str, dict[Identity, int]
         ] = {}  # the same, with those that were trimmed before they were read
         self._numbers: dict[str, dict[int, int]] = {}  # by shard: the place of the first record with a number
+        self._order: dict[str, list[Identity]] = {}  # the records of `_places` by their place
         self._empties: dict[str, int] = {}
 
     @property
@@ -131,13 +132,21 @@ class Tap(Source[Any]):
     def note(self, shard_id: str, records: Sequence[Record]) -> None:
         """Notes the places of records that follow those of the shard that were noted, or are among them."""
         places, numbers = self._places.setdefault(shard_id, {}), self._numbers.setdefault(shard_id, {})
+        order = self._order.setdefault(shard_id, [])
         for record in records:
             place = places.setdefault(identity(record), len(places) + 1)
+            if place > len(order):
+                order.append(identity(record))
             numbers.setdefault(int(record.sequence_number or 0), place)
 
     def place(self, record: Record) -> int:
         """A record's place in its shard, from 1."""
         return self._places[record.shard_id][identity(record)]
+
+    def before(self, record: Record) -> Identity | None:
+        """The record before it in its shard; None: it is the first."""
+        place = self.place(record)
+        return self._order[record.shard_id][place - 2] if place > 1 else None
 
     def place_of(self, shard_id: str, checkpoint: str) -> int:
         """The place up to which a checkpoint says that all was processed."""

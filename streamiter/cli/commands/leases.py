@@ -50,7 +50,7 @@ def command() -> None:
 def takes_store(function: Callable[..., None]) -> Callable[..., None]:
     """The argument STORE, how it is reached, and which leases are meant."""
     for option in (
-        click.option("--stream", metavar="NAME", help="The stream, where the store has leases of several."),
+        click.option("--stream", metavar="NAME", help="The processor, or the KCL's stream, where there are several."),
         click.option("--app", metavar="NAME", help="The app, where the store has leases of several."),
         click.argument("store", metavar="STORE"),
         reaches_service,

@@ -34,6 +34,15 @@ EXAMPLES = (
     "streamiter multilang --try node clicks.js",
     "streamiter multilang --properties app.properties --env 'AWS_*' --timeout 60",
 )
+SAID_BY_FILES = {
+    "name": "applicationName",
+    "start": "initialPositionInStream",
+    "size": "maxRecords",
+    "failover": "failoverTimeMillis",
+    "region": "regionName",
+    "endpoint_url": "kinesisEndpoint and dynamoDBEndpoint",
+    "profile": "AwsCredentialsProvider; set AWS_PROFILE",
+}
 logger = logging.getLogger("streamiter.cli")
 
 
@@ -156,6 +165,8 @@ def command(
         logger.info("%s: reads %s", daemon.name, ", ".join(name for plan in plans for name in plan.sources))
         daemon.run()
     except (KeyboardInterrupt, Terminated):
+        if is_trial:
+            raise  # half a report says nothing
         return  # before it had begun
     except (InvalidOption, InvalidPosition) as error:
         raise click.UsageError(in_our_words(error)) from error
@@ -179,6 +190,8 @@ def _try_out(child: ChildCommand, payloads: Path | None, *, is_json: bool) -> in
 def _of_files(files: Sequence[Path], make: Any, asked: Asked) -> list[Plan]:
     refuse_together("files", "sources", why="a file names its stream itself")
     refuse_together("files", "store", why="leases are rows of the table that applicationName names")
+    for option, name in SAID_BY_FILES.items():
+        refuse_together("files", option, why=f"a file says it as {name}")
     if asked.words:
         raise click.UsageError("--properties and a command do not go together: executableName says what is run")
     return [_of_file(file, make, asked) for file in files]

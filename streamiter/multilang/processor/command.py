@@ -12,12 +12,15 @@ from typing import Any
 from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.finding import find
+from streamiter.multilang.processor.ending import end_within
 from streamiter.multilang.processor.forms import Hooks
 from streamiter.multilang.processor.running import check_options, hold, hooks_from, is_app
 from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
 
 FAILED = 1
-_HERE = os.path.dirname(__file__)
+# Where frames lie that say nothing of the processor: this package, and the event loop's.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_OURS = tuple(os.path.join(folder, "") for folder in (_PACKAGE, os.path.join(os.path.dirname(os.__file__), "asyncio")))
 
 
 def serve(
@@ -42,8 +45,11 @@ def serve(
     except Misnamed as error:
         raise error.why from None
     except Exception as error:
-        return _fail(error)
-    return 0
+        code = _fail(error)
+    else:
+        code = 0
+    end_within(grace, code, SystemClock())
+    return code
 
 
 def checkpoints_meant(text: str | None) -> Checkpoints:
@@ -87,7 +93,7 @@ def _app_of(module: ModuleType, found: object) -> tuple[Any, str | None]:
 def _fail(error: Exception) -> int:
     """Tells it with its traceback, which begins where the processor's own code does."""
     kept = error.__traceback__
-    while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_HERE):
+    while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_OURS):
         kept = kept.tb_next
     sys.stderr.write("".join(traceback.format_exception(error.with_traceback(kept or error.__traceback__))))
     sys.stderr.flush()

@@ -18,9 +18,9 @@ class Watch:
     """Ends the process `grace` seconds after the daemon is gone, or after SIGTERM, if it still runs then.
 
     Ctrl-C reaches a daemon and its children at once, and so does SIGTERM under systemd. The daemon then asks its children to
-    leave, one by one, so that their work is kept: a child that ended by itself would lose it. So SIGINT is left to the daemon,
-    and SIGTERM counts once the daemon did nothing about it for `grace` seconds. A second SIGTERM ends the process at once.
-    On a terminal, where there is no daemon, Ctrl-C ends the child as any program.
+    leave, one by one, so that their work is kept: a child that ended by itself would lose it. So SIGINT and SIGHUP are left to
+    the daemon, and SIGTERM counts once the daemon did nothing about it for `grace` seconds. A second SIGTERM ends the process
+    at once. On a terminal, where there is no daemon, Ctrl-C ends the child as any program.
     """
 
     def __init__(self, descriptor: int, grace: float, clock: Clock) -> None:
@@ -40,6 +40,8 @@ class Watch:
                 ctrl_c is signal.default_int_handler or _is_of_the_command(signal.SIGINT)
             ):
                 signal.signal(signal.SIGINT, _leave_it_to_the_daemon)
+            if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+                signal.signal(signal.SIGHUP, _leave_it_to_the_daemon)  # of a terminal that closes
         if hasattr(select, "poll"):
             self._start(self._wait_for_hang_up)
 
@@ -75,8 +77,18 @@ class Watch:
             os._exit(code)
 
 
+def end_within(grace: float, code: int, clock: Clock) -> None:
+    """Ends the process with this code after so many seconds, if threads that the processor has started keep it alive."""
+
+    def end() -> None:
+        clock.sleep(grace)
+        os._exit(code)
+
+    threading.Thread(target=end, name="streamiter-end", daemon=True).start()
+
+
 def _leave_it_to_the_daemon(_: int, __: FrameType | None) -> None:
-    """Ctrl-C. A function, and not SIG_IGN: what a processor starts is to have Ctrl-C as any program."""
+    """A function, and not SIG_IGN: what a processor starts is to have Ctrl-C as any program."""
 
 
 def _is_of_the_command(number: int) -> bool:

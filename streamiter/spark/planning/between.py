@@ -137,7 +137,7 @@ def _range(
     is_unread = lane.floor is None and lane.place is None
     is_below_start = start.start is not None and lane.unresolved and (lane.floor or 0) < start.start
     since_us = start.start if is_unread or is_below_start else None
-    idle_us = lane.time if lane.time is not None and (lane.floor is None or lane.floor < lane.time) else None
+    read_up_to_us = lane.time if lane.time is not None and (lane.floor is None or lane.floor < lane.time) else None
     # The token's floor covers what was read before, unless it says that it does not.
     seek = every if lane.unresolved else unpassed
-    return ShardRange(shard_id, rank, lane.position, stop, lane.floor, seek, since_us, idle_us)
+    return ShardRange(shard_id, rank, lane.position, stop, lane.floor, seek, since_us, read_up_to_us)

@@ -27,7 +27,7 @@ class ShardRange(NamedTuple):
     # The caller did not ask for records older than this order time, unless an ancestor has newer ones.
     since_us: int | None = None
     # All up to this time was read, even if the service no longer holds the last record that was read.
-    idle_us: int | None = None
+    read_up_to_us: int | None = None
 
 
 class Rows(NamedTuple):
@@ -81,7 +81,7 @@ def handed_range(handed: Handed, seek: Iterable[str]) -> ShardRange:
         handed.floor_us,
         tuple(seek) if handed.is_unresolved else (),
         handed.since_us,
-        handed.idle_us,
+        handed.read_up_to_us,
     )
 
 

@@ -69,8 +69,8 @@ class ShardReader:
         lane = Lane(part.shard_id, part.rank, start, floor_us=floor_us, skip_before_us=since_us, closed=True)
         lane.unresolved = is_unresolved
         lane.service_us = planned_us or 0
-        if part.idle_us is not None and isinstance(start, After):
-            lane.idle_us = part.idle_us
+        if part.read_up_to_us is not None and isinstance(start, After):
+            lane.read_up_to_us = part.read_up_to_us
         return lane
 
     def _pages(self, part: ShardRange, lane: Lane, trying: Trying, before_us: int | None) -> Generator[list[Record]]:

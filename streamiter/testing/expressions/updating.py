@@ -1,4 +1,4 @@
-"""Updating: what an item becomes. Every operand and every index means the item as it was before the update."""
+"""Updating: what an item becomes; every operand and index means the item as it was before the update."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from streamiter.testing.expressions.terms import Change, Function, Literal, Oper
 from streamiter.testing.expressions.values import SETS, Item, Value, added, kind_of, united, without
 from streamiter.testing.http.refusal import Refusal, invalid
 
+WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 _REMOVED: Value = {}  # stands in a list until all changes are made, so that the indexes behind it stay what they are
 
 
@@ -116,7 +117,7 @@ def _below(holder: Value, step: str | int) -> Value:
 
 
 def _wrong_type() -> Refusal:
-    return invalid("An operand in the update expression has an incorrect data type")
+    return invalid(WRONG_TYPE)
 
 
 def _no_place() -> Refusal:

@@ -195,8 +195,7 @@ class Observer(Account):
         is_fresh = not row.checkpoint[:1].isdigit() if holding is None else holding.is_fresh
         if truth is None or shard is None or not shard.trimmed or not is_fresh:
             return
-        lost = lost_unread(shard, row, self._accepted, truth, upto)
-        self._give_up(shard, lost)
+        self._give_up(shard, lost := lost_unread(shard, row, self._accepted, truth, upto))
         if holding is not None:
             for place in range(1, lost + 1):
                 holding.finish(place)

@@ -66,6 +66,7 @@ class TotalLaws:
             else:
                 hand.given.append(mark)
                 self._check_order(worker, record)
+                self._check_whole(worker, record)
             hand.out.add(mark)
 
     def done(self, records: Sequence[Record]) -> None:
@@ -83,6 +84,15 @@ class TotalLaws:
     def doubted(self, records: Sequence[Record]) -> None:
         """They may come again, to be refused."""
         self._doubted.update(map(_mark, records))
+
+    def _check_whole(self, worker: str, record: Record) -> None:
+        """The one before it in its shard is processed or given up, or was handed over here."""
+        hand, before = self._hand, self._tap.before(record)
+        mark = (record.shard_id, before)
+        if before is None or before in self._finished.get(record.shard_id, ()):
+            return
+        if mark not in hand.done and mark not in hand.out and mark not in hand.failed:
+            self._wrong(11, f"{worker} delivered {record!r}, and nobody processed the one before it")
 
     def _check_order(self, worker: str, record: Record) -> None:
         hand, shard = self._hand, self._tap.shards.get(record.shard_id)

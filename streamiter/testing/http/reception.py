@@ -17,7 +17,7 @@ from streamiter.testing.http.calls import Call, Calls
 from streamiter.testing.http.orders import Desk, Order
 from streamiter.testing.http.refusal import Refusal, internal, unknown_operation
 from streamiter.testing.http.request import Request
-from streamiter.testing.http.wires import CborWire, check_has_cbor
+from streamiter.testing.http.wires import CBOR_TYPE, EMPTY_CBOR, CborWire, check_has_cbor
 from streamiter.testing.kinesis.api import TARGET as KINESIS
 from streamiter.testing.kinesis.desk import KinesisDesk
 from streamiter.testing.kinesis.service import KinesisService
@@ -166,15 +166,17 @@ class Reception:
             elif fault.kind == "bad_json":
                 answer.body = answer.body[: len(answer.body) // 2] + b"\x00"
             elif fault.kind == "no_body":
-                answer.body = b"{}"
+                answer.body = EMPTY_CBOR if answer.headers["Content-Type"] == CBOR_TYPE else b"{}"
             elif fault.kind == "html":
                 answer.status, answer.body = 502, b"<html><body>502 Bad Gateway</body></html>"
                 answer.headers["Content-Type"] = "text/html"
+            if fault.kind in ("bad_json", "no_body", "html"):
+                answer.following = None  # what comes instead is all of it
         self._requests += 1
         answer.headers |= {"Server": "Server", "x-amzn-RequestId": f"{self._requests:052d}"}
         if self.knobs.date:
             answer.headers["Date"] = formatdate(math.floor(now_us / SECOND_US + self.knobs.skew), usegmt=True)
-        if crc != "absent":
+        if crc != "absent" and answer.following is None:
             answer.headers["x-amz-crc32"] = str(zlib.crc32(answer.body) ^ (crc == "wrong"))
         return answer
 

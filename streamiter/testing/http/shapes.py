@@ -6,6 +6,7 @@ with --no-..., Go, a test of one's own) gets its answer from here.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -66,6 +67,8 @@ class _Check:
             for place, element in enumerate(found, 1):
                 yield from self.problems(shape["member"]["shape"], element, f"{path}.{place}.member")
         elif kind == "map":
+            yield from _length(shape, found, path)
+            yield from _keys(self._shapes[shape["key"]["shape"]], found, path)
             for key, element in found.items():
                 yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member")
         elif kind == "string":
@@ -107,6 +110,14 @@ def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[s
         yield _shown(value), path, f"have length greater than or equal to {shape['min']}"
     if len(value) > shape.get("max", len(value)):
         yield _shown(value), path, f"have length less than or equal to {shape['max']}"
+
+
+def _keys(shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    least, most = shape.get("min", 0), shape.get("max", math.inf)
+    if not all(least <= len(key) <= most for key in value):
+        rules = f"Member must have length less than or equal to {most}"
+        rules += f", Member must have length greater than or equal to {least}"
+        yield _shown(value), path, f"have keys that satisfy constraint: [{rules}]"
 
 
 def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[str, str, str]]:

@@ -21,6 +21,7 @@ from streamiter.testing.http.eventstream import Happening
 from streamiter.testing.http.refusal import Refusal
 
 CBOR_TYPE = "application/x-amz-cbor-1.1"
+EMPTY_CBOR = b"\xa0"  # a map without members
 MOST_DEPTH = 64
 _EPOCH = 1  # the tag of a time
 # What cbor2 makes of tags by itself, and no AWS client sends: pictures of objects, references, huge numbers, patterns.
@@ -33,6 +34,7 @@ class CborWire:
     content_type = CBOR_TYPE
 
     def __init__(self, service: str, operation: str) -> None:
+        self._service = service
         self._shapes = description(service)["shapes"]
         self._operation = description(service)["operations"].get(operation, {})
 
@@ -42,7 +44,7 @@ class CborWire:
             asked = decode(body) if body else {}
         except (ValueError, RecursionError):
             raise Refusal("SerializationException", "The request is not CBOR that can be read") from None
-        return msgspec.json.encode(self._turned(self._operation.get("input", {}).get("shape"), asked, _to_json))
+        return msgspec.json.encode(self._asked(self._operation.get("input", {}).get("shape"), asked))
 
     def write(self, body: bytes, *, is_error: bool = False) -> bytes:
         """An answer as CBOR."""
@@ -54,34 +56,59 @@ class CborWire:
         return self._written(happening.payload, happening.name if happening.name in self._shapes else None)
 
     def _written(self, body: bytes, kind: str | None) -> bytes:
-        return encode(self._turned(kind, msgspec.json.decode(body), _to_cbor)) if body else b""
+        if not body:
+            return b""
+        turn = None if kind is None else _turn(self._service, kind)
+        answer = msgspec.json.decode(body)
+        return encode(answer if turn is None else turn(answer))
 
-    def _turned(self, kind: str | None, value: Any, turn: Callable[[str, Any], Any]) -> Any:
-        """The value with its blobs and times in the other form; what the description does not know stays."""
+    def _asked(self, kind: str | None, value: Any) -> Any:
+        """A request's value as JSON has it; what the description does not know stays."""
         if kind is None or value is None:
             return _plain(value)
         shape = self._shapes[kind]
         form = shape["type"]
         if form == "structure" and isinstance(value, dict):
             members = shape["members"]
-            return {name: self._turned(members.get(name, {}).get("shape"), part, turn) for name, part in value.items()}
+            return {name: self._asked(members.get(name, {}).get("shape"), part) for name, part in value.items()}
         if form == "list" and isinstance(value, list):
-            return [self._turned(shape["member"]["shape"], part, turn) for part in value]
-        return turn(form, value) if form in ("blob", "timestamp") else _plain(value)
+            return [self._asked(shape["member"]["shape"], part) for part in value]
+        if form == "blob" and isinstance(value, bytes):
+            return base64.b64encode(value).decode()
+        if form == "timestamp" and isinstance(value, int | float) and math.isfinite(value):
+            return value / 1000
+        return _plain(value)
 
 
-def _to_json(form: str, value: Any) -> Any:
-    if form == "blob" and isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if form == "timestamp" and isinstance(value, int | float) and math.isfinite(value):
-        return value / 1000
-    return _plain(value)
+Turn = Callable[[Any], Any]
 
 
-def _to_cbor(form: str, value: Any) -> Any:
+@functools.cache
+def _turn(service: str, kind: str) -> Turn | None:
+    """What makes CBOR's values of an answer's JSON, by its shape; None where they are the same."""
+    shape = description(service)["shapes"][kind]
+    if shape["type"] == "structure":
+        members = {name: _turn(service, member["shape"]) for name, member in shape["members"].items()}
+        parts = [(name, turn) for name, turn in members.items() if turn is not None]
+        return (lambda value: _with_turned(value, parts)) if parts else None
+    if shape["type"] == "list":
+        turn = _turn(service, shape["member"]["shape"])
+        return None if turn is None else lambda value: list(map(turn, value))
+    turns: dict[str, Turn] = {"blob": base64.b64decode, "timestamp": _tagged}
+    return turns.get(shape["type"])
+
+
+def _with_turned(value: dict[str, Any], turns: list[tuple[str, Turn]]) -> dict[str, Any]:
+    for name, turn in turns:
+        if name in value:
+            value[name] = turn(value[name])
+    return value
+
+
+def _tagged(seconds: float) -> Any:
     import cbor2
 
-    return base64.b64decode(value) if form == "blob" else cbor2.CBORTag(_EPOCH, round(value * 1000))
+    return cbor2.CBORTag(_EPOCH, round(seconds * 1000))
 
 
 def _plain(value: Any) -> Any:

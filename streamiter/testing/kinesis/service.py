@@ -179,7 +179,8 @@ class KinesisService:
             if time_us is None:
                 raise Refusal("InvalidArgumentException", "Must specify timestampInMillis for AT_TIMESTAMP")
             if time_us > now_us:
-                told = "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis"
+                told = "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis."
+                told += f" timestampInMillis: {time_us // 1000}, currentTimestampInMillis: {now_us // 1000}"
                 raise Refusal("InvalidArgumentException", told)
         owner = None if number is None else stream.owner_of(int(number))
         if owner is not None and owner is not shard:

@@ -88,14 +88,22 @@ class ShardOperations(Operations):
     def _split(self, asked: Asked, now_us: int) -> None:
         stream = self._reshardable(asked, now_us)
         shard = self._open(stream, asked["ShardToSplit"])
+        at, place = int(asked["NewStartingHashKey"]), f"in stream {stream.name} under account {self._service.account}"
+        if not shard.keys.first + 1 < at < shard.keys.last:
+            told = f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} {place} is not both greater than"
+            bounds = f"one plus the shard's StartingHashKey {shard.keys.first} and less than the shard's EndingHashKey"
+            raise wrong(f"{told} {bounds} {shard.keys.last}.")
         self._service.check_shards(1)
-        stream.split(shard, int(asked["NewStartingHashKey"]), now_us)
+        stream.split(shard, at, now_us)
         self._service.resharded(stream, now_us)
 
     def _merge(self, asked: Asked, now_us: int) -> None:
         stream = self._reshardable(asked, now_us)
-        pair = self._open(stream, asked["ShardToMerge"]), self._open(stream, asked["AdjacentShardToMerge"])
-        stream.merge(*pair, now_us)
+        ids = asked["ShardToMerge"], asked["AdjacentShardToMerge"]
+        for shard_id in ids:
+            self._known(stream, shard_id)
+        one, other = (self._open(stream, shard_id) for shard_id in ids)
+        stream.merge(one, other, now_us)
         self._service.resharded(stream, now_us)
 
     def _reshardable(self, asked: Asked, now_us: int) -> KinesisTruth:
@@ -105,11 +113,15 @@ class ShardOperations(Operations):
             raise invalid(f"Stream {stream.name} is in ON_DEMAND mode: {told}")
         return stream
 
+    def _known(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
+        if shard_id not in stream.shards:
+            place = f"in stream {stream.name} under account {self._service.account}"
+            raise Refusal("ResourceNotFoundException", f"Could not find shard {shard_id} {place}.")
+        return self._service.shard(stream, shard_id)
+
     def _open(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
         place = f"in stream {stream.name} under account {self._service.account}"
-        if shard_id not in stream.shards:
-            raise Refusal("ResourceNotFoundException", f"Could not find shard {shard_id} {place}.")
-        shard = self._service.shard(stream, shard_id)
+        shard = self._known(stream, shard_id)
         if shard.is_closed:
             told = "has already been merged or split, and thus is not eligible for merging or splitting."
             raise wrong(f"Shard {shard_id} {place} {told}")

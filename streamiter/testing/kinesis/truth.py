@@ -183,9 +183,7 @@ class KinesisTruth:
     def split(self, shard: KinesisShard, at: int, now_us: int, names: Sequence[str | None] = (None, None)) -> list[str]:
         """A shard closes, and two follow: the second one begins at this hash key."""
         if not shard.keys.first < at <= shard.keys.last:
-            told = f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} in stream {self.name} is not both"
-            keys = f"{shard.keys.first} and less than or equal to the shard's EndingHashKey {shard.keys.last}"
-            raise Refusal("InvalidArgumentException", f"{told} greater than the shard's StartingHashKey {keys}.")
+            raise Refusal("InvalidArgumentException", f"NewStartingHashKey {at} lies outside of shard {shard.id}")
         shard.close(now_us)
         parts = (HashKeys(shard.keys.first, at - 1), HashKeys(at, shard.keys.last))
         return [self._add(name, [shard.id], keys, now_us).name for name, keys in zip(names, parts, strict=True)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from sortedcontainers import SortedDict, SortedList
+from sortedcontainers import SortedKeyList, SortedList
 
 from streamiter.testing.expressions.values import Item
 from streamiter.testing.tables.places import place_of
@@ -28,7 +28,7 @@ class Items:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._packed: dict[bytes, bytes] = {}
-        self._order: SortedDict[bytes, bytes] | None = None  # keys by place
+        self._order: SortedKeyList[bytes, bytes] | None = None  # keys, by their places
         self._indexes: dict[str, SortedList[bytes]] = {}
         self._totals: dict[str, list[int]] = {name: [0, 0] for name in schema.indexes}  # items and bytes of each index
         self.bytes = 0  # of all items, as the service counts them
@@ -56,10 +56,10 @@ class Items:
         """Stores an item in the place of an old one, and gives its bytes."""
         if old is not None:
             self._forget(old)
+        elif self._order is not None:
+            self._order.add(key)
         self._packed[key] = stored = packed(item)
         self.bytes += size_of(item)
-        if self._order is not None:
-            self._order[self._place(item)] = key
         for name, index in self._schema.indexes.items():
             if index.has(item):
                 self._total(index, item, 1)
@@ -72,7 +72,7 @@ class Items:
         self._forget(old)
         del self._packed[key]
         if self._order is not None:
-            self._order.pop(self._place(old), None)
+            self._order.remove(key)
 
     def _forget(self, old: Item) -> None:
         self.bytes -= size_of(old)
@@ -94,7 +94,6 @@ class Items:
     ) -> Iterator[Item]:
         """Items from a place up to before another one, in the order of the table or of an index; `after` is left out."""
         order = self._ordered()
-        places = order if index is None else self._indexed(index)
         begin, end = low, high
         if after is not None and backwards:
             end = min(high, after)
@@ -102,8 +101,14 @@ class Items:
             begin = max(low, after)
         if begin > end:
             return
-        for place in places.irange(begin, end, (begin != after, False), reverse=backwards):
-            yield unpacked(self._packed[order[place if index is None else _own_place(place)]])
+        bounds = (begin != after, False)
+        if index is None:
+            keys = order.irange_key(begin, end, bounds, reverse=backwards)
+        else:
+            entries = self._indexed(index).irange(begin, end, bounds, reverse=backwards)
+            keys = (next(order.irange_key(own, own)) for own in map(_own_place, entries))
+        for key in keys:
+            yield unpacked(self._packed[key])
 
     def place(self, index: Index | None, key: Item) -> bytes:
         """Where an item is, in the order of the table or of an index."""
@@ -127,9 +132,9 @@ class Items:
         self._totals.pop(name)
         self._indexes.pop(name, None)
 
-    def _ordered(self) -> SortedDict[bytes, bytes]:
+    def _ordered(self) -> SortedKeyList[bytes, bytes]:
         if self._order is None:
-            self._order = SortedDict((self._place(unpacked(key)), key) for key in self._packed)
+            self._order = SortedKeyList(self._packed, key=lambda key: self._place(unpacked(key)))
         return self._order
 
     def _indexed(self, index: Index) -> SortedList[bytes]:

@@ -13,7 +13,7 @@ from streamiter.testing.expressions.terms import Condition, Path, Update
 from streamiter.testing.expressions.values import Value
 from streamiter.testing.expressions.words import Malformed
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
-from streamiter.testing.tables.values import read_value
+from streamiter.testing.tables.values import check_name, read_value
 
 Body = Mapping[str, Any]
 _Bound = TypeVar("_Bound")
@@ -164,8 +164,9 @@ def _names(body: Body, *, is_used: bool) -> dict[str, str]:
         raise invalid("ExpressionAttributeNames can only be specified when using expressions")
     if not names:
         raise invalid("ExpressionAttributeNames must not be empty")
-    for name in names:
+    for name, attribute in names.items():
         _check_placeholder("ExpressionAttributeNames", name, _NAME)
+        check_name(attribute)
     return dict(names)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamiter.testing.expressions.values import KINDS, Item, Value
-from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 from streamiter.testing.truth.attributes import check_attribute
 from streamiter.testing.truth.images import plain_digits
 
 MOST_DEPTH = 32
+MOST_NAME_BYTES = 65535
 _TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
@@ -19,7 +20,17 @@ _TOO_DEEP = (
 
 def read_item(item: Mapping[str, Any]) -> Item:
     """An Item or a Key."""
+    for name in item:
+        check_name(name)
     return {name: read_value(value) for name, value in item.items()}
+
+
+def check_name(name: str) -> None:
+    """Refuses what no attribute can be called."""
+    if not name:
+        raise wrong_value("Attribute names must not be empty")
+    if len(name) > MOST_NAME_BYTES or len(name.encode()) > MOST_NAME_BYTES:
+        raise wrong_value(f"Attribute name is too large, must be less than {MOST_NAME_BYTES + 1} bytes")
 
 
 def read_value(value: Any) -> Value:

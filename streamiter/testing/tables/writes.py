@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from streamiter.testing.expressions.evaluating import meets, projected
 from streamiter.testing.expressions.terms import Condition, Update
-from streamiter.testing.expressions.updating import updated
+from streamiter.testing.expressions.updating import WRONG_TYPE, updated
 from streamiter.testing.expressions.values import Item
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 from streamiter.testing.tables.changes import Change
@@ -119,7 +119,12 @@ def _becomes(write: Write, table: StoredTable, old: Item | None) -> Item | None:
         return write.image if write.kind == "Put" else None
     if write.kind == "ConditionCheck":
         return old
-    new = updated(write.image if old is None else old, write.update)
+    try:
+        new = updated(write.image if old is None else old, write.update)
+    except Refusal as refusal:
+        if write.is_legacy and refusal.message == WRONG_TYPE:
+            raise invalid("Type mismatch for attribute to update") from None
+        raise
     if old is None and write.only_takes_away:
         return None
     if write.is_legacy:

@@ -100,7 +100,7 @@ def test_it_goes_on_after_five_minutes_and_after_connections_that_break(
                 sim.clock.advance(minutes=6)
             elif number % 4 == 3:
                 sim.clock.advance(6)
-                sim.fault("SubscribeToShard", kind=random.Random(number).choice(["cut", "reset", "throttle", "500"]))
+                sim.fault("SubscribeToShard", kind=random.Random(number).choice(["cut", "reset", "throttle", "html"]))
     assert sim.calls.total("SubscribeToShard") > 4
 
 

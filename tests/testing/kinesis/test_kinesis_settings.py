@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from streamiter.testing import KinesisHandle, Simulator
@@ -40,6 +41,26 @@ def test_tags_that_cannot_be_are_refused(client: Any, orders: KinesisHandle, tag
         client.create_stream(StreamName="other", ShardCount=1, Tags=tags)
     assert client.list_tags_for_stream(StreamName="orders")["Tags"] == []
     assert client.list_streams()["StreamNames"] == ["orders"]
+
+
+@pytest.mark.parametrize("tags", [{}, {"": "a"}, {"a" * 129: ""}, {"a": "b" * 257}])
+def test_tags_of_lengths_that_the_description_does_not_allow_are_refused(
+    sim: Simulator, orders: KinesisHandle, tags: dict[str, str]
+):
+    client = sim.client("kinesis", config=Config(parameter_validation=False))
+    with refused("ValidationException", "Member must"):
+        client.add_tags_to_stream(StreamName="orders", Tags=tags)
+
+
+@pytest.mark.parametrize("at", [0, 1, (1 << 127) - 1, 1 << 127])
+def test_a_shard_is_split_well_within_its_keys(client: Any, orders: KinesisHandle, at: int):
+    with refused(WRONG, "is not both greater than one plus the shard's StartingHashKey 0"):
+        client.split_shard(StreamName="orders", ShardToSplit=orders.shard_id("S0"), NewStartingHashKey=str(at))
+    client.split_shard(StreamName="orders", ShardToSplit=orders.shard_id("S0"), NewStartingHashKey="2")
+    with refused(MISSING, "Could not find shard"):
+        client.merge_shards(
+            StreamName="orders", ShardToMerge=orders.shard_id("S0"), AdjacentShardToMerge="shardId-000000000099"
+        )
 
 
 def test_policies_are_kept(client: Any, orders: KinesisHandle):
