@@ -84,8 +84,9 @@ class Server:
     def calling(self) -> Iterator[Any]:
         """The client; what its calls raise comes in our words."""
         redis = load()
-        client = self._open(redis)
+        client: Any = None
         try:
+            client = self._open(redis)
             yield client
         except (redis.RedisError, redis.exceptions.RedisClusterException) as error:
             raise self.explained(error) from error
