@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from streamiter.errors import InvalidOption, LeaseLost
+from streamiter.lease.lease import ORDER
+from streamiter.store import Move
 
 if TYPE_CHECKING:
     from streamiter.app.held import HeldLease
@@ -37,6 +39,11 @@ class Behind(NamedTuple):
     number: int  # of its last record
     checkpoint: str | None  # None: it cannot be told
     order_us: int | None = None  # the order time of the record before the checkpoint
+
+    def move(self, lease: HeldLease, unless: tuple[str, ...]) -> Move:
+        """What moves the lease's checkpoint here."""
+        move = Move(lease.key, lease.owner, lease.fence, str(self.checkpoint), unless)
+        return move if self.order_us is None else move._replace(progress={ORDER: self.order_us})
 
 
 UNTOLD = (

@@ -32,7 +32,6 @@ from streamiter.app.works import work_for
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.errors import Conflict, StreamiterError, TransientError
 from streamiter.lease import Engine, Lease, Worker
-from streamiter.lease.lease import ORDER
 from streamiter.lease.wishes import (
     Begin,
     DeleteLease,
@@ -48,7 +47,7 @@ from streamiter.lease.wishes import (
     WriteLease,
     WriteWorker,
 )
-from streamiter.store import Move, Table, Write
+from streamiter.store import Table, Write
 
 logger = logging.getLogger("streamiter.app")
 
@@ -145,17 +144,11 @@ class Runtime:
 
     def commit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
         """Moves the checkpoint inside the caller's transaction; LeaseLost where the lease is another worker's."""
-        move = self._move_to(lease, place, unless)
-        self._kit.store.move_checkpoint(connection, self._leases, move)
+        self._kit.store.move_checkpoint(connection, self._leases, place.move(lease, unless))
 
     async def acommit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
         """The same on a connection whose calls are awaited."""
-        await self._kit.store.amove_checkpoint(connection, self._leases, self._move_to(lease, place, unless))
-
-    def _move_to(self, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> Move:
-        checkpoint, order_us = str(place.checkpoint), place.order_us
-        move = Move(lease.key, lease.owner, lease.fence, checkpoint, unless)
-        return move if order_us is None else move._replace(progress={ORDER: order_us})
+        await self._kit.store.amove_checkpoint(connection, self._leases, place.move(lease, unless))
 
     async def checkpoint_of(self, lease: HeldLease, commit: Commit) -> str | None:
         """The checkpoint that stands in the store, read until the store answers, or the lease is lost."""
