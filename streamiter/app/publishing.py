@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from streamiter.app.reader import Reader
 from streamiter.app.threads import Calls
 from streamiter.errors import SourceError
 from streamiter.lease import Lease
@@ -57,6 +58,11 @@ class Publishing:
         """Waits until all is told; not for long, where the source does not answer."""
         if self._telling is not None:
             await asyncio.wait([self._telling], timeout=FINISH_SECONDS)
+
+    async def close(self, reader: Reader) -> None:
+        """Closes a reader once all is told: one of order="total" closes the source, too."""
+        await self.finish()
+        await reader.close()
 
     async def _tell(self, source: Source[Any]) -> None:
         try:

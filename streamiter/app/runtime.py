@@ -24,7 +24,6 @@ from streamiter.app.observer import Span
 from streamiter.app.pages import Read, all_shards
 from streamiter.app.publishing import Publishing
 from streamiter.app.pulse import Pulse
-from streamiter.app.reader import Reader
 from streamiter.app.stats import ProcessorStats
 from streamiter.app.vitals import Vitals, stats_of
 from streamiter.app.watching import Resting, Watching
@@ -381,14 +380,10 @@ class Runtime:
         held.work.close(wish.why)
         for name in self.counts:
             self.counts[name] += getattr(held.work.desk, name)
-        self.spawn(self._close(held.reader))
+        self.spawn(self._publishing.close(held.reader))
         logger.info("%s: lease %s %s, fence %d", (name := self.processor.name), wish.key, wish.why, wish.fence)
         kind = {"lost": LeaseLost, "released": HandedOver, "completed": Completed}[wish.why]
         self.tell(kind(name, wish.key, wish.fence))
-
-    async def _close(self, reader: Reader) -> None:
-        await self._publishing.finish()  # it calls the same source, which a reader of order="total" closes
-        await reader.close()
 
     def _tell_work(self) -> None:
         before, self._told = self._told, self.stats()
