@@ -28,6 +28,7 @@ WITHOUT_BLOOP = {
     "lanes",
     "growth",
     "server",
+    "emulators",
     "kinesis_reshard",
     "leases",
     "logs",
@@ -89,7 +90,7 @@ def check_smoke(case: str) -> Result:
     result: Result = bench.module_of(case).run(SMOKE)
     assert result.measured
     assert all(ratio > 0 for row in result.rows for ratio in row.ratios)
-    ours = ("server", "leases", "logs", "multilang", "redis_log", "kafka_log")
+    ours = ("server", "emulators", "leases", "logs", "multilang", "redis_log", "kafka_log")
     assert "streamiter" in result.versions or case in ours
     return result
 

@@ -184,24 +184,24 @@ MUTANTS = (
     # Law 18
     Mutant(
         "commits though another transaction has done that work",
-        "runtime",
-        "lease.fence, checkpoint, unless)",
-        "lease.fence, checkpoint, ())",
+        "commit",
+        "lease.fence, str(self.checkpoint), unless)",
+        "lease.fence, str(self.checkpoint), ())",
         7,
     ),
     Mutant(
         "commits effects without their checkpoint",
         "runtime",
-        "        self._kit.store.move_checkpoint(connection, self._leases, move)",
+        "        self._kit.store.move_checkpoint(connection, self._leases, place.move(lease, unless))",
         "        pass",
         2,
     ),
     Mutant(
         "lets a lost lease's effects stand",
         "runtime",
-        "        self._kit.store.move_checkpoint(connection, self._leases, move)",
+        "        self._kit.store.move_checkpoint(connection, self._leases, place.move(lease, unless))",
         "        with suppress(StreamiterError):\n"
-        "            self._kit.store.move_checkpoint(connection, self._leases, move)",
+        "            self._kit.store.move_checkpoint(connection, self._leases, place.move(lease, unless))",
         7,
     ),
     Mutant(

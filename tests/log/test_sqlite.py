@@ -173,7 +173,7 @@ def test_a_forked_process_opens_the_file_anew(path):
 # -- bad days
 
 
-@pytest.mark.parametrize("entry", [Entry("text"), Entry(b"", "key"), Entry(None)])  # type: ignore[arg-type]
+@pytest.mark.parametrize("entry", [Entry("text"), Entry(b"", "key")])  # type: ignore[arg-type]
 def test_what_is_no_bytes_is_refused_before_anything_is_written(path, entry):
     log = made(path)
     with pytest.raises(InvalidOption, match="bytes"):

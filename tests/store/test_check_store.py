@@ -189,7 +189,7 @@ def test_postgres(postgres_port):
 def test_dynamodb_of_the_simulator():
     @contextmanager
     def rig() -> Iterator[StoreRig]:
-        with Simulator(table=None) as sim:
+        with Simulator(table=None, hosts=["127.0.0.1"]) as sim:  # the proxy has another port
             proxy = LossyProxy(int(sim.endpoint_url.rpartition(":")[2]))
             near = f"http://127.0.0.1:{proxy.port}"
 

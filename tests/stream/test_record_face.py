@@ -41,7 +41,7 @@ SHOWN: dict[type[Record], set[str]] = {
     Record: BASE,
     ChangeRecord: CHANGE,
     KinesisRecord: BASE | {"partition_key", "payload", "sub_sequence_number", "explicit_hash_key", "keys"},
-    LogRecord: BASE | {"key", "payload", "headers", "keys"},
+    LogRecord: BASE | {"key", "payload", "headers", "keys", "is_tombstone"},
     KinesisChange: CHANGE | {"table_name", "partition_key", "arrived_at"},
 }
 EXACT = "12345678901234567890123456789012345678"
