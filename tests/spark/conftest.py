@@ -16,7 +16,6 @@ from streamiter.spark import ensure_java, register
 from streamiter.testing import RunningClock, Simulator
 from tests.spark.queries import Queries
 
-
 # PySpark leaves the socket of each collect() to the garbage collector, which finds it at any time: here, and in the tests that
 # come after these on the same worker.
 LEAVES_SOCKETS = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
