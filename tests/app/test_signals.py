@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,14 @@ from tests.app.processes import Fleet, end, fleet
 from tests.stream.helpers import soon
 
 pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Tests that run under nohup, or in the background, have SIGHUP ignored, and the workers would keep to that."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def has_begun(shop: Fleet, process: subprocess.Popen[bytes]) -> bool:
