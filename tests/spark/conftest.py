@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -15,22 +14,6 @@ from pyspark.sql.streaming import DataStreamReader
 from streamiter.spark import ensure_java, register
 from streamiter.testing import RunningClock, Simulator
 from tests.spark.queries import Queries
-
-# PySpark leaves the socket of each collect() to the garbage collector, which finds it at any time: here, and in the tests that
-# come after these on the same worker.
-LEAVES_SOCKETS = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(LEAVES_SOCKETS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_sockets_left() -> Iterator[None]:
-    yield
-    gc.collect()
 
 
 @pytest.fixture(scope="session")
