@@ -63,7 +63,7 @@ def test_a_supervisor_and_its_processes_stop_on_sighup(tmp_path: Path):
     with fleet(tmp_path, "S1 ~ S2", PAUSE=0.2, SIZE=1) as shop:
         shop.put(6)
         supervisor = shop.start("--processes", 2)
-        soon(lambda: bool(shop.given()))
+        soon(lambda: bool(shop.given()) and len(shop.workers()) == 2)  # one that has not begun yet is killed by it
         for _ in range(2):
             os.killpg(supervisor.pid, signal.SIGHUP)  # as a terminal does: to all of them
         assert supervisor.wait(60) == 0
