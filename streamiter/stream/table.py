@@ -65,7 +65,7 @@ def columns(records: Sequence[Record], stream: str, record_type: type[Record]) -
     """The records as columns of their kind: name; "text", "time", "int" or "bytes"; the values."""
     for record in records:
         if isinstance(record, ChangeRecord):
-            record.unfold()
+            record.decode()
     return [
         (name, kind, [stream] * len(records) if find is None else find(records))
         for name, kind, find in _columns(record_type)
