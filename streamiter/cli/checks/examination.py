@@ -29,7 +29,7 @@ from streamiter.position import AtTime, Horizon
 from streamiter.reading.ahead import AHEAD_US
 from streamiter.source import DynamoDBStreams, KinesisStreams, Source
 from streamiter.source.aws import BAD_KEYS, aws_errors
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.token import Token
 
 SKEW_SECONDS = 5.0  # worth a word

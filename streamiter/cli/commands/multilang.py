@@ -25,7 +25,7 @@ from streamiter.multilang.daemon import GRACE_SECONDS, RECORDS, Daemon, Plan, na
 from streamiter.multilang.properties import read_properties
 from streamiter.multilang.wire import LINE_LIMIT, Form
 from streamiter.store.locate import open_store
-from streamiter.stream.position import LATEST, TRIM_HORIZON, read_position
+from streamiter.stream.starting import LATEST, TRIM_HORIZON, read_position
 
 EXAMPLES = (
     "streamiter multilang --properties app.properties",

@@ -28,7 +28,7 @@ from streamiter.cli.terminal.status import Meter, StatusLine
 from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 from streamiter.source import Source
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.terminal import Span
 from streamiter.token import Token
 

@@ -23,7 +23,7 @@ from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.ending import Unwell
 from streamiter.cli.terminal.paint import columns, painter_for, prepare_output
 from streamiter.clock import SECOND_US
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.terminal import Span
 from streamiter.token import Token, TokenLane, load_token
 
