@@ -16,10 +16,10 @@ _making = threading.Lock()
 
 def make_client(service: str, endpoint_url: str, *, validates: bool, options: dict[str, Any]) -> Any:
     """A client without retries of its own; `options` go to boto3, their `config` is merged in."""
-    # No proxies: those of the environment are not for loopback.
+    # No proxies: the environment's proxies are not for loopback.
     config = Config(retries={"max_attempts": 0}, parameter_validation=validates, proxies={})
     config = config.merge(options.get("config") or Config())
-    with _making:  # Sessions are not for several threads at once; clients are.
+    with _making:  # Clients may be shared by threads; sessions may not.
         return _session().client(service, **{"endpoint_url": endpoint_url, **options, "config": config})
 
 

@@ -19,7 +19,7 @@ class ManualClock:
     """
 
     def __init__(self, start: float = START) -> None:
-        self.slept = 0.0  # seconds that the code under test asked to wait, all in all
+        self.slept = 0.0  # seconds that the code under test slept, in total
         self._now_us = microseconds(start)
         self._passed_us = 0  # apart from `now`, which a test may set back
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class ManualClock:
         return self._now_us / SECOND_US
 
     def monotonic(self) -> float:
-        """Seconds that passed since the clock was made; `set` does not count."""
+        """Seconds since the clock was made; `set` does not change them."""
         return self._passed_us / SECOND_US
 
     def sleep(self, seconds: float) -> None:
@@ -64,7 +64,7 @@ class ManualClock:
 
 
 class RunningClock(ManualClock):
-    """A clock that also goes by itself, from now on, and whose `sleep` waits: for demos and measurements.
+    """A clock that also runs by itself, and whose `sleep` waits: for demos and measurements.
 
     With a `speed`, a real second is so many of its own.
     """

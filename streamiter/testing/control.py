@@ -1,4 +1,4 @@
-"""Control: what tests in other languages do to the simulator, as calls of its own beside DynamoDB's.
+"""Control: calls by which tests in other languages drive the simulator, beside DynamoDB's own.
 
 POST with `X-Amz-Target: Simulator.Advance` and `{"Seconds": 18000}`, say. An unknown member or a wrong value is refused.
 """
@@ -25,7 +25,7 @@ MOST_SECONDS = 10 * 366 * 86400
 
 
 class Ask(msgspec.Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
-    """What is asked; each operation takes its own part of it."""
+    """A request; each operation uses some of its fields."""
 
 
 class Advance(Ask, frozen=True):

@@ -1,4 +1,4 @@
-"""What a test does to any simulated stream, in words of one line each: its shards, its pages, what listings show of it."""
+"""Handles: what a test does to any simulated stream, one line each: to its shards, its pages and its listings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ShardedTruth(Protocol):
-    """What really is the case of a stream, as far as all kinds of them are alike."""
+    """The truth about a stream, as far as all kinds of streams share it."""
 
     listing: Listing
 
@@ -23,7 +23,7 @@ class ShardedTruth(Protocol):
 
 
 class StreamHandle(ABC):
-    """The words that tables' streams and Kinesis' have in common. Shards go by the names given in `shape`."""
+    """What streams of tables and of Kinesis have in common. Shards go by the names given in `shape`."""
 
     def __init__(self, reception: Reception) -> None:
         self._reception = reception
@@ -44,7 +44,7 @@ class StreamHandle(ABC):
             self._stream.shard(shard).close(self._now_us)
 
     def remove(self, shard: str, *, listed: bool = False) -> None:
-        """The service forgets a shard. With `listed`, listings still show it."""
+        """The service forgets a shard; with `listed`, listings still show it."""
         with self._reception.lock:
             truth = self._stream.shard(shard)
             truth.is_gone, truth.is_listed = True, listed

@@ -1,4 +1,4 @@
-"""The simulator: a DynamoDB Streams service on loopback, whose time, shards and bad days a test holds in its hand.
+"""The simulator: a DynamoDB Streams service on loopback; a test controls its time, its shards and its bad days.
 
 with Simulator() as sim:
     sim.shape("S0 => {S1, S2}")
@@ -72,7 +72,7 @@ class Simulator(Table):
 
     @property
     def endpoint_url(self) -> str:
-        """Where it listens."""
+        """The URL at which it listens."""
         return f"http://{HOST}:{self._server.port}"
 
     @property
@@ -136,7 +136,7 @@ class Simulator(Table):
         after: int = 0,
         seconds: float = 0.05,
     ) -> Fault:
-        """Spoils calls: `times` of them (None: all), after `after` more of those that it meets. See `faults.Kind`."""
+        """Spoils calls: `times` of them (None: all), after `after` more of those that it meets. See `Kind`."""
         fault = Fault(kind, operation, shard, times, after, seconds)
         with self._reception.lock:
             self._reception.faults.add(fault)
@@ -155,11 +155,11 @@ class Simulator(Table):
             self._reception.faults.withdraw(fault)
 
     def at_once(self) -> AbstractContextManager[object]:
-        """`with sim.at_once():` several things happen, and no call sees only some of them."""
+        """`with sim.at_once():` groups changes: each call sees all of them or none."""
         return self._reception.lock
 
     def close(self) -> None:
-        """Ends it; no thread and no socket is left."""
+        """Stops the service, with all its threads and sockets."""
         self.heal()
         self._server.close()
 

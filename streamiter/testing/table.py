@@ -1,4 +1,4 @@
-"""A table's handle: what a test does to one table's stream, in words of one line each."""
+"""A table's handle: what a test does to one table's stream, one line each."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Table(StreamHandle):
     # -- listings
 
     def repeat_cursor(self, times: float = 1) -> None:
-        """So many calls (math.inf: all) that go on after a shard are given that same shard to go on from."""
+        """So many calls (math.inf: all) that name a shard to start after get that same shard as LastEvaluatedShardId."""
         self._stream.listing.cursor_repeats = times
 
     # -- inside

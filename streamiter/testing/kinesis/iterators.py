@@ -26,7 +26,7 @@ class KinesisIterator(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def decode(cls, text: str) -> KinesisIterator:
-        """The iterator in a text; a refusal when it is none of ours."""
+        """The iterator in a text; refuses a text that this service did not write."""
         iterator = unseal(text, cls)
         if iterator is None:
             raise _malformed()
@@ -47,7 +47,7 @@ class ListToken(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def decode(cls, text: str) -> ListToken:
-        """The token in a text; a refusal when it is none of ours."""
+        """The token in a text; refuses a text that this service did not write."""
         token = unseal(text, cls)
         if token is None:
             raise Refusal("InvalidArgumentException", "NextToken is invalid")

@@ -14,7 +14,7 @@ MOST_BYTES = 10 * 1024 * 1024  # of the records of one request, with their keys
 
 
 class Placed(NamedTuple):
-    """A record that is to be put: where, under which key, and its payload."""
+    """A record to put: its stream, its key and its payload."""
 
     shard: KinesisShard
     key: str | None

@@ -71,7 +71,7 @@ class KinesisService:
                 self.policies = {arn: text for arn, text in self.policies.items() if not arn.startswith(stream.arn)}
 
     def stream(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
-        """The stream of this name or ARN, as it is now; a refusal when there is none, or the two do not fit."""
+        """The stream of this name or ARN; refuses an unknown one, and a name and an ARN that differ."""
         self.bury(now_us)
         named = _name_in(arn) if arn else name
         if arn and name is not None and name != named:
@@ -135,7 +135,7 @@ class KinesisService:
         return stream
 
     def resharded(self, stream: KinesisTruth, now_us: int) -> None:
-        """It is UPDATING for as long as it is CREATING at first."""
+        """The stream is UPDATING for as long as a new one is CREATING."""
         stream.updated_us = now_us + microseconds(self.knobs.enabling)
 
     def retain(self, stream: KinesisTruth, hours: int, *, longer: bool) -> None:
@@ -226,7 +226,7 @@ class KinesisService:
         return page
 
     def page_of(self, iterator: KinesisIterator, limit: int | None, now_us: int) -> KinesisPage:
-        """What lies at a place, whoever reads it at whichever rate."""
+        """The page at a place. Rates are counted elsewhere."""
         stream = self.stream(iterator.stream, None, now_us)
         shard = self.shard(stream, iterator.shard_id)
         place = max(iterator.place, shard.trimmed)  # trimmed records are passed over, and the caller is not told

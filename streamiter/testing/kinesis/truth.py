@@ -103,7 +103,7 @@ class KinesisTruth:
         self.updated_us = 0  # UPDATING until then
         self.retention_us = 24 * HOUR_US
         self.is_on_demand = False
-        self.distributes = False  # AUTO: records are spread over the shards, whatever their keys
+        self.distributes = False  # AUTO: records are spread over the shards without regard to their keys
         self.gone_us: int | None = None  # DELETING until then, and gone after that
         self.settings = Settings()
         self.consumers = Consumers(arn)

@@ -9,7 +9,7 @@ from streamiter.testing.http.sealed import seal, unseal
 
 
 class ShardIterator(msgspec.Struct, frozen=True, array_like=True):
-    """Where the next page starts, and when this was handed out: all of it travels, the service keeps nothing."""
+    """Where the next page starts, and when the iterator was handed out. The text has it all: the service keeps nothing."""
 
     stream_arn: str
     shard_id: str
@@ -17,15 +17,15 @@ class ShardIterator(msgspec.Struct, frozen=True, array_like=True):
     empties: int  # empty pages already sent at this place
     issued_us: int
     type: str  # the kind of GetShardIterator call that it descends from
-    is_trimmed: bool = False  # it points at what was trimmed already: GetRecords is to say so
+    is_trimmed: bool = False  # its place is trimmed already, which GetRecords tells
 
     def encode(self) -> str:
-        """The text of it; the service's own begin with the stream's ARN, too."""
+        """The iterator as text; like the service's own it begins with the stream's ARN."""
         return f"{self.stream_arn}|1|{seal(self)}"
 
     @classmethod
     def decode(cls, text: str) -> ShardIterator:
-        """The iterator in a text; a refusal when it is none of ours."""
+        """The iterator in a text; refuses a text that this service did not write."""
         iterator = unseal(text.rpartition("|")[2], cls)
         if iterator is None:
             raise _malformed()

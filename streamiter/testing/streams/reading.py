@@ -23,7 +23,7 @@ class RecordsPage:
 def starting_place(shard: SimulatedShard, type: str, number: int, time_us: int) -> int | None:
     """Where an iterator of this type starts; None: at what is trimmed."""
     if type == "TRIM_HORIZON":
-        # Resolved now, not when it is read: what is trimmed in between is refused, as the service documents.
+        # The place is fixed now, not when the iterator is used: if it is trimmed in between, GetRecords refuses, as documented.
         return shard.trimmed
     if type == "LATEST":
         return shard.end
@@ -33,12 +33,12 @@ def starting_place(shard: SimulatedShard, type: str, number: int, time_us: int) 
 
 
 def is_expired(iterator: ShardIterator, knobs: Knobs, now_us: int) -> bool:
-    """Whether it was handed out too long ago."""
+    """Whether the iterator is older than its lifetime."""
     return now_us - iterator.issued_us >= knobs.iterator_lifetime * 1e6
 
 
 def read_page(shard: SimulatedShard, iterator: ShardIterator, limit: int, knobs: Knobs, now_us: int) -> RecordsPage:
-    """The page at an iterator; a refusal when what it points at is trimmed."""
+    """The page at an iterator; refuses one whose place is trimmed."""
     if iterator.is_trimmed or iterator.place < shard.trimmed:
         raise trimmed()
     place, empties = iterator.place, iterator.empties

@@ -65,7 +65,7 @@ REFUSALS: dict[str, Callable[[], Refusal]] = {
 }
 
 
-# What readers call; every other operation of the three services can be spoiled, too.
+# What readers call; a fault can hit every other operation of the three services too.
 _READING = (
     *("GetRecords", "GetShardIterator", "DescribeStream", "ListStreams", "ListShards", "DescribeStreamSummary"),
     *("DescribeTable", "ListTables"),
@@ -73,14 +73,14 @@ _READING = (
 
 
 def check_operation(name: str) -> None:
-    """ValueError where none of the three services has such a call: nothing would ever meet it."""
+    """Raises ValueError if none of the three services has such a call: the fault would never happen."""
     if name not in _READING and name not in _all_operations():
         raise ValueError(unknown("operation", name, _READING))
 
 
 @lru_cache(maxsize=1)
 def _all_operations() -> frozenset[str]:
-    """The names that boto3 knows: looked up only where one is none of the usual, for it takes a while."""
+    """The names that boto3 knows. Loading them takes a while, so only unusual names are looked up here."""
     session = botocore.session.get_session()
     services = ("dynamodb", "dynamodbstreams", "kinesis")
     return frozenset(name for service in services for name in session.get_service_model(service).operation_names)
@@ -88,7 +88,7 @@ def _all_operations() -> frozenset[str]:
 
 @dataclass
 class Fault:
-    """One fault: which calls it meets, after how many of them it begins, and how many it spoils."""
+    """One fault: which calls it hits, how many of them pass before it begins, and how many fail."""
 
     kind: Kind
     operation: str | None = None  # None: any
@@ -111,7 +111,7 @@ class Fault:
             raise ValueError(f"times and after are 0 or more, not {self.times!r:.60} and {self.after!r:.60}")
 
     def takes(self, operation: str, shards: tuple[str, ...]) -> bool:
-        """Whether it spoils this call; counts."""
+        """Whether it hits this call, which is counted."""
         if self.operation not in (None, operation) or (self.shard is not None and self.shard not in shards):
             return False
         self.met += 1
@@ -122,7 +122,7 @@ class Fault:
 
     @property
     def is_spent(self) -> bool:
-        """Whether it will spoil no more calls."""
+        """Whether it hits no more calls."""
         return self.times is not None and self.served >= self.times
 
     def refuse(self) -> None:
@@ -131,26 +131,26 @@ class Fault:
             raise REFUSALS[self.kind]()
 
     def release(self) -> None:
-        """Lets go of the calls that hang."""
+        """Gives the calls that hang their answers."""
         self.is_released.set()
 
 
 class Faults:
-    """The faults laid out; of several that meet a call, the first one laid out takes it."""
+    """The faults in force. If several match a call, the oldest one hits it."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
 
     def add(self, fault: Fault) -> None:
-        """Lays one out."""
+        """Adds one."""
         self._faults.append(fault)
 
     def take(self, operation: str, shards: tuple[str, ...]) -> Fault | None:
-        """The fault that spoils this call, if any."""
+        """The fault that hits this call, or None."""
         return next((fault for fault in self._faults if fault.takes(operation, shards)), None)
 
     def withdraw(self, fault: Fault | None = None) -> None:
-        """Takes one away, or all of them; what hangs is let go."""
+        """Withdraws one, or all of them; calls that hang get their answers."""
         for gone in [fault] if fault else self._faults:
             gone.release()
         self._faults = [left for left in self._faults if fault is not None and left is not fault]

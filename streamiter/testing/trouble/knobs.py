@@ -1,4 +1,4 @@
-"""Knobs: how the service behaves on the whole, all day long; single bad moments are faults and spells."""
+"""Knobs: settings of the service that hold until they are changed; faults and spells are single bad moments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamiter.testing.trouble.weather import Weather
 
 
 class UnknownKnob(AttributeError, ValueError):
-    """There is no such knob; says which there are."""
+    """There is no knob of this name; the message lists those that exist."""
 
     def __init__(self, name: str) -> None:
         super().__init__(unknown("knob", name, KNOBS), name=name)
@@ -34,9 +34,9 @@ class Knobs:
     # Records and iterators
     retention: float = 24 * 3600.0  # seconds that a record is held, and a closed shard listed
     iterator_lifetime: float = 15 * 60.0  # seconds after which an iterator expires
-    page_size: int = 1000  # records a page, at most, whatever Limit says
+    page_size: int = 1000  # records a page at most, even if Limit is higher
     page_bytes: int = 1024 * 1024  # bytes of records a page, at most
-    last_page: Literal["records", "empty"] = "records"  # what comes with no next iterator, at the end of a closed shard
+    last_page: Literal["records", "empty"] = "records"  # the page without a next iterator, at the end of a closed shard
     trimmed_at: Literal["GetShardIterator", "GetRecords"] = "GetShardIterator"  # which call refuses a trimmed number
     knows_at_timestamp: bool = True  # older services do not
     refuses_future: bool = True  # AT_TIMESTAMP with a time that has not come yet
@@ -47,7 +47,7 @@ class Knobs:
     knows_child_filter: bool = True  # some emulators ignore ShardFilter
     ends_with_empty_page: bool = False  # the last page of a listing has no shards
 
-    # Streams of real tables, which shard by themselves; those laid out by a test stay as it laid them
+    # Streams of real tables, which shard by themselves; a stream that a test laid out keeps its shards
     starting_shape: str = "S0"  # their shards at first, in the notation of lineages
     roll_after: float | None = (
         4 * 3600.0
@@ -70,9 +70,7 @@ class Knobs:
 
     # Kinesis
     kinesis_iterator_lifetime: float = 5 * 60.0
-    stale_number: Literal["horizon", "refused", "empty"] = (
-        "horizon"  # what becomes of a number that is not held any more
-    )
+    stale_number: Literal["horizon", "refused", "empty"] = "horizon"  # where an iterator starts whose number is trimmed
     put_rate: float | None = None  # records a second that go into a shard of Kinesis; the real one: 1000
     put_bytes_rate: float | None = None  # bytes a second that go into it; the real one: 1 MiB
     shard_limit: int = 20_000  # open shards of all streams in PROVISIONED mode
@@ -103,7 +101,7 @@ class Knobs:
         super().__setattr__(name, value)
 
     def __call__(self, **settings: Any) -> None:
-        """Turns several: `sim.knobs(page_size=10, roll_after=None)`; all of them, or none where one cannot be turned."""
+        """Sets several: `sim.knobs(page_size=10, roll_after=None)`; if one value is refused, none is set."""
         check_names(settings)
         before = {name: getattr(self, name) for name in settings}
         try:
@@ -115,22 +113,22 @@ class Knobs:
             raise
 
     def turn(self, settings: Mapping[str, Any]) -> None:
-        """The same for what came as JSON: a value of a wrong type is a ValueError, too."""
+        """The same for values from JSON: a value of the wrong type is a ValueError too."""
         check_names(settings)
         self(**{name: _read(name, value) for name, value in settings.items()})
 
     def told(self) -> dict[str, Any]:
-        """How they stand, for JSON; without the weather."""
+        """Their values as JSON has them, without the weather."""
         return {name: getattr(self, name) for name in KNOBS if name != "weather"}
 
     def created_shift_us(self, shard: str, place: int) -> int:
-        """By how much the creation time of a shard's next record is off."""
+        """How far the creation time of a shard's next record is from its writing."""
         shift_us = microseconds(self.shard_skews.get(shard, 0.0))
         return shift_us + (self.weather.created_shift_us(shard, place) if self.weather else 0)
 
 
 def check_names(names: Iterable[str]) -> None:
-    """UnknownKnob for the first that there is not."""
+    """Raises UnknownKnob for the first name that is no knob."""
     for name in names:
         if name not in KNOBS:
             raise UnknownKnob(name)
@@ -140,7 +138,7 @@ def _read(name: str, value: Any) -> Any:
     if name == "weather":
         raise ValueError("the weather is made by Misbehave, or --misbehave")
     if name in _CHOICES:
-        return value  # looked at where it is turned
+        return value  # it is checked where it is set
     try:
         return msgspec.convert(value, _KINDS[name])
     except msgspec.ValidationError:

@@ -32,7 +32,7 @@ class ListingPage:
 
 
 class Bounds(TypedDict, total=False):
-    """How long a spell lasts: so many passes, calls or seconds, whichever is over first; `after` so many more passes.
+    """A spell lasts so many passes, calls or seconds, whichever is over first; it begins after `after` more passes.
 
     Without bounds it lasts until listings are told to show all again.
     """
@@ -45,7 +45,7 @@ class Bounds(TypedDict, total=False):
 
 @dataclass
 class Spell:
-    """A while in which the listing is wrong in one way; it lasts until any of its bounds is reached."""
+    """A time in which the listing is wrong in one way; it ends at the first of its bounds."""
 
     mood: Mood
     shard_ids: frozenset[str]
@@ -67,7 +67,7 @@ class Listing:
         self.calls = 0
         self.spells: list[Spell] = []
         self.weather: Weather | None = None
-        self._met: dict[str, int] = {}  # in which pass a shard came up first
+        self._met: dict[str, int] = {}  # the pass in which the listing met a shard first
         self.cursor_repeats: float = 0  # how many more times a call gives back the LastEvaluatedShardId it was given
 
     def cast(self, mood: Mood, shard_ids: frozenset[str], now_us: int, bounds: Bounds) -> None:
@@ -140,5 +140,5 @@ def _place_after(shards: Sequence[SimulatedShard], shard_id: str | None) -> int:
     for place, shard in enumerate(shards):
         if shard.id == shard_id:
             return place + 1
-    # Nobody knows it (any more): a listing goes on behind where it would stand, for ids sort as they are made.
+    # The shard is unknown, or gone: the listing continues where its id would stand, since ids sort by age.
     return next((place for place, shard in enumerate(shards) if shard.id > shard_id), len(shards))

@@ -1,11 +1,11 @@
-"""Ranges: from where to where each number among the knobs goes; beyond, a service would hang, or answer nonsense."""
+"""Ranges: the least and the most of each numeric knob; beyond them the service would hang or answer nonsense."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-DECADE = 10 * 366 * 86400.0  # seconds; further no clock is turned
+DECADE = 10 * 366 * 86400.0  # seconds; no clock is set further
 HOUR = 3600.0
 
 
@@ -30,7 +30,7 @@ RANGES = {
     "page_size": Range(1, 10_000),
     "page_bytes": Range(1, 1 << 30),
     "shards_per_page": Range(1, 10_000),
-    # A shard that is never older than a moment rolls without end before the next call is answered.
+    # With a roll every moment, shards would roll without end before the next call gets its answer.
     "roll_after": Range(1, DECADE, is_off_at_0=True),
     "split_rate": Range(0.001, 1e9, is_off_at_0=True),
     "ttl_delay": Range(0, DECADE),

@@ -1,4 +1,4 @@
-"""Refusals of the weather: those alone that the service's own description knows of an operation."""
+"""Refusals of the weather: only errors that the service's own description lists for an operation."""
 
 from __future__ import annotations
 

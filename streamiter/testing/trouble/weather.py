@@ -1,4 +1,4 @@
-"""Weather: bad days at random, from a seed, so that the same trouble comes again however the calls interleave.
+"""Weather: random trouble from a seed; the same seed gives the same trouble, in whatever order the calls come.
 
 Each decision is drawn from the seed and from what it is about (the shard and the call's number on it, the place, the pass
 of the listing), never from the order in which threads ask. What a correct reader survives is on by default; nothing that
@@ -48,7 +48,7 @@ class Chances(TypedDict, total=False):
 
 @dataclass
 class Weather:
-    """How likely each kind of trouble is, from 0 to 1, for each call, page, shard or listing that it may meet."""
+    """The chance of each kind of trouble, from 0 to 1, for each call, page, shard or listing that it can hit."""
 
     seed: int
     throttles: float = 0.05  # a call: too many, in the words that its operation knows for that, if any
@@ -72,7 +72,7 @@ class Weather:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __new__(cls, *_: Any, **chances: Any) -> Self:
-        """A chance that there is not is a ValueError: none is taken for nothing."""
+        """Raises ValueError for the name of a chance that does not exist."""
         for name in chances:
             if name not in Chances.__annotations__ and name != "seed":
                 raise ValueError(unknown("chance", name, Chances.__annotations__))
@@ -87,7 +87,7 @@ class Weather:
     # -- calls
 
     def fault(self, operation: str, shards: tuple[str, ...], service: str = "dynamodbstreams") -> Fault | None:
-        """What spoils this call, if anything does."""
+        """The fault that this call meets, or None."""
         about = operation, shards[0] if shards else ""
         with self._lock:
             self._calls[about] += 1
@@ -106,7 +106,7 @@ class Weather:
             )
             if is_left:
                 self._failed[about] += 1
-            else:  # it is done, and nobody comes back to it
+            else:  # that part is done: the caller does not send it again
                 del self._failed[about], self._calls[about]
         return is_left
 

@@ -20,7 +20,7 @@ _GREATEST_EXPONENT, _LEAST_EXPONENT = 125, -130
 
 
 def check_attribute_form(value: Any) -> None:
-    """Refuses a value that has a wrong type in JSON; also deep inside."""
+    """Refuses a value of the wrong JSON type, at any depth."""
     check_type(value, "structure")
     for kind, inner in value.items():
         if inner is None:

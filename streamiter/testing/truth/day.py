@@ -1,4 +1,4 @@
-"""The day: what comes by itself as time goes on, each at its own moment: rolls, and deletes by time to live."""
+"""The day: what happens by itself as time passes, each at its own moment: rolls, and deletes by time to live."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ MOST_ROLLS = 20_000  # before one call, which is answered within a second then; 
 
 
 class Day:
-    """Nothing happens until a caller looks. Then everything that was due happens first, in the order of its moments."""
+    """Nothing happens between calls. When a call comes, all that was due happens first, in the order of its moments."""
 
     def __init__(self, service: Service, tables: TableApi, knobs: Knobs) -> None:
         self._service = service
         self._tables = tables
         self._knobs = knobs
-        self._last_us = 0  # when a caller looked last
+        self._last_us = 0  # when the last call came
         self._none_before_us = 0  # no shard that may roll was opened before this
 
     def live_until(self, now_us: int) -> None:
-        """All that was due by now."""
+        """Does all that is due by now."""
         if now_us < self._last_us:  # a test set its clock back
             self._none_before_us = 0
         self._last_us = now_us

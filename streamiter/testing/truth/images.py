@@ -47,7 +47,7 @@ def normal_image(image: TypedImage) -> TypedImage:
 
 
 def is_same(one: TypedImage | None, other: TypedImage | None) -> bool:
-    """Whether two normal images say the same; sets have no order."""
+    """Whether two normal images are equal; the order of a set does not count."""
     if one is None or other is None or one.keys() != other.keys():
         return one is other
     return all(is_same_value(value, other[name]) for name, value in one.items())
@@ -83,7 +83,7 @@ def plain_digits(number: str) -> str:
 
 
 def is_same_value(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two normal values say the same."""
+    """Whether two normal values are equal."""
     [(kind, inner)] = one.items()
     if kind not in other:
         return False

@@ -55,7 +55,7 @@ class SimulatedShard:
         self.closed_us: int | None = None
         self.is_gone = False  # GetShardIterator and GetRecords no longer know it
         self.is_listed = True
-        self.was_read_out = False  # a reader was told that there is no more
+        self.was_read_out = False  # a reader got its last page
         self.last_page: Literal["records", "empty"] | None = None  # None: as the knob says
         self.pages = PageScript()
         self.records: list[Held] = []
@@ -93,7 +93,7 @@ class SimulatedShard:
     # -- what happens to it
 
     def add(self, record: Held) -> None:
-        """The next record, whatever its number and its time."""
+        """Appends a record; its number and its time need not rise."""
         number = record.number
         if self._places is None and self.records and number <= self._greatest:
             self._places = {}
@@ -108,13 +108,13 @@ class SimulatedShard:
             self.ending = max(self.ending, number)
 
     def same_time(self, time_us: int | None) -> int | None:
-        """A time that records were created at: one object for all of the same second."""
+        """The creation time; records of one second share one object."""
         if time_us != self._created_us:
             self._created_us = time_us
         return self._created_us
 
     def load(self, now_us: int) -> int:
-        """One more record is written: how many were within the last second, this one included."""
+        """Counts one more record; returns how many came within the last second, this one included."""
         self._load.append(now_us)
         while self._load[0] <= now_us - SECOND_US:
             self._load.popleft()

@@ -24,7 +24,7 @@ class SimulatedTable:
     _origins: dict[tuple[object, ...], Origin] = field(default_factory=dict, repr=False)
 
     def origin(self, shard_id: str, event: EventName, view: ViewType, identity: dict[str, str] | None) -> Origin:
-        """What the record has in common with others of its shard; one object for all of them."""
+        """The fields that the records of a shard share, as one object."""
         place = shard_id, event, view, identity and tuple(identity.items())
         if place not in self._origins:
             serial = self.serial if self.serial >= 0 else 0
