@@ -147,7 +147,7 @@ class Undo:
 
 # A run has at most RUN records; with many lanes, RUN_OF_LANE for each. After a run the driver takes answers in, and the merge
 # tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that.
-RUN, RUN_OF_LANE = 512, 2
+RUN, RUN_OF_LANE = 512, 4
 _NOTHING: Iterator[Record] = iter(())
 
 
