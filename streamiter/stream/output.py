@@ -283,7 +283,7 @@ class Outlet:
             if driver.change(lambda: driver.is_pressing(since_us)):
                 yield ANSWERS
                 driver.turn(wait=False)
-            elif not (yield from driver.rest()):
+            elif not (yield from driver.rest(since_us)):
                 return self._run(ending, most)
 
     def _run(self, ending: Ending | None, most: int | None) -> Iterator[Record] | None:
