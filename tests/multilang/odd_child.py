@@ -47,7 +47,7 @@ def checkpoint(number=None, sub=None):
     return answer["error"]
 
 
-def misbehave(action):
+def misbehave(action, shard):
     """Does what it is for; True if the action was answered with it."""
     if f"exit:{action}" == WHAT:
         print("ERROR: cannot go on", file=sys.stderr, flush=True)
@@ -56,7 +56,7 @@ def misbehave(action):
         os.kill(os.getpid(), signal.SIGKILL)
     elif f"silent:{action}" == WHAT:
         time.sleep(1000)
-    elif f"waits:{action}" == WHAT:
+    elif WHAT in (f"waits:{action}", f"waits:{action}:{shard}"):
         while not os.path.exists(os.path.join(NOTES, "go")):
             time.sleep(0.01)
     elif f"deaf:{action}" == WHAT:
@@ -94,6 +94,7 @@ def misbehave(action):
 
 
 def main():
+    shard = None
     for line in sys.stdin.buffer:
         told = json.loads(line)
         action = told["action"]
@@ -106,7 +107,8 @@ def main():
             for record in told.get("records", ())
         ]
         note(**{**told, "records": records})
-        if ODD and misbehave(action):
+        shard = told.get("shardId", shard)
+        if ODD and misbehave(action, shard):
             continue
         if action == "shardEnded" and ODD and WHAT == "unmarked":
             say(action="status", responseFor=action)

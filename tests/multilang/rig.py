@@ -123,9 +123,17 @@ class Rig:
         wanted = None if shard is None else self.stream.shard_id(shard)
         return [one["pid"] for one in self.told() if one["action"] == "initialize" and wanted in (None, one["shardId"])]
 
-    def given(self) -> list[str]:
-        """The records that children got."""
-        return [record[0] for one in self.told() for record in one.get("records", ())]
+    def given(self, shard: str | None = None) -> list[str]:
+        """The records that children got; those of the children of one shard, if named."""
+        pids = self.pids(shard) if shard else None
+        return [
+            record[0] for one in self.told() if pids is None or one["pid"] in pids for record in one.get("records", ())
+        ]
+
+    def moments(self, shard: str, action: str) -> list[float]:
+        """When the children of a shard noted this."""
+        pids = self.pids(shard)
+        return [one["time"] for one in self.told() if one["pid"] in pids and one["action"] == action]
 
     def leases(self) -> dict[str, Lease]:
         """The rows."""

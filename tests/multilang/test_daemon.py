@@ -138,6 +138,32 @@ def test_a_row_that_java_left_is_gone_on_with(rig: Rig, tmp_path: Path):
     assert rows(rig)[rig.stream.shard_id("S1")]["throughputKBps"] == {"N": "1.5"}
 
 
+def test_the_child_of_a_merge_begins_when_both_its_parents_are_through(rig: Rig, tmp_path: Path):
+    """One parent was there from the start, the other came from a split. One parent's child takes its time over the end."""
+    texts = {"S1": rig.put("S1", 3), "S2": rig.put("S2", 2)}
+    rig.stream.split("S1", "S3", "S4")
+    texts |= {"S3": rig.put("S3", 2), "S4": rig.put("S4", 3)}
+    rig.stream.merge("S4", "S2", "S5")
+    texts["S5"] = rig.put("S5", 2)
+    file = properties(rig, tmp_path, f"waits:shardEnded:{rig.stream.shard_id('S2')} 99")
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        soon(lambda: "shardEnded" in rig.actions("S2") and "end" in rig.actions("S4"))
+        rig.wait_for(rig.put("S3", 1))  # the daemon goes on meanwhile
+        texts["S3"].append("record 12")
+        assert not rig.pids("S5")
+        (rig.notes / "go").touch()
+        rig.wait_for(texts["S5"])
+        last = rig.stream.history[-2].sequence_number  # but for the record that S3 got meanwhile
+        soon(lambda: rows(rig)[rig.stream.shard_id("S5")]["checkpoint"]["S"] == last)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert {shard: rig.given(shard) for shard in texts} == texts, "each shard once, in its order"
+    for parent, child in (("S1", "S3"), ("S1", "S4"), ("S2", "S5"), ("S4", "S5")):
+        assert rig.moments(parent, "answer")[-1] < rig.moments(child, "initialize")[0], f"{parent} => {child}"
+    ended = {rows(rig)[rig.stream.shard_id(shard)]["checkpoint"]["S"] for shard in ("S1", "S2", "S4")}
+    assert ended == {"SHARD_END"}
+
+
 @pytest.mark.parametrize("what", ["", "stays"])
 def test_kill_9_of_the_daemon_leaves_no_child_and_loses_nothing(rig: Rig, tmp_path: Path, what: str):
     file = properties(rig, tmp_path, f"{what} 9" if what else "")
