@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from streamiter.multilang.command import Command
+from streamiter.multilang.guarding import Guard
 from streamiter.multilang.stderr import Stderr
 from streamiter.multilang.wire import Lines
 
@@ -28,48 +29,6 @@ TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
 PARTIAL_SECONDS: Final = 1.0  # after so long, an unfinished line of standard error is shown
 
 _HERE: Final = Path(__file__).parent
-
-
-class Guard:
-    """The process that ends the children if this one is killed."""
-
-    GRACE_SECONDS: Final = 1.0
-
-    def __init__(self) -> None:
-        self._pipe: int | None = None
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def start(self) -> int:
-        """The pipe to it, which children tell of themselves through; it is started when the first child is."""
-        if self._pipe is None:
-            theirs, ours = os.pipe()
-            try:
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", str(_HERE / "guard.py"), str(self.GRACE_SECONDS)),
-                    stdin=theirs,
-                    stdout=asyncio.subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-            except BaseException:
-                os.close(ours)
-                raise
-            finally:
-                os.close(theirs)
-            self._pipe = ours
-        return self._pipe
-
-    def forget(self, group: int) -> None:
-        """This group has ended."""
-        if self._pipe is not None:
-            with suppress(OSError):
-                os.write(self._pipe, b"-%d\n" % group)
-
-    async def close(self) -> None:
-        """Nothing is left to be guarded."""
-        if self._pipe is not None and self._process is not None:
-            os.close(self._pipe)
-            self._pipe = None
-            await self._process.wait()
 
 
 class Child:
@@ -107,6 +66,7 @@ class Child:
             pass_fds=(pipe,),
             start_new_session=True,
         )
+        self._guard.note(self.pid)
         for stream in (self._process.stdin, self._process.stdout):
             _widen(stream)
         loop = asyncio.get_running_loop()

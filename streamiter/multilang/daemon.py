@@ -16,9 +16,9 @@ from streamiter.app.signals import stopping_by_signals
 from streamiter.clock import Clock
 from streamiter.errors import InvalidOption
 from streamiter.locate import locate
-from streamiter.multilang.child import Guard
 from streamiter.multilang.command import Command, command_of
 from streamiter.multilang.crew import Crew
+from streamiter.multilang.guarding import Guard
 from streamiter.multilang.pool import Pool
 from streamiter.multilang.properties import Properties, words_of
 from streamiter.source.base import Source

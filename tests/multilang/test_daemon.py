@@ -178,6 +178,34 @@ def test_kill_9_of_the_daemon_leaves_no_child_and_loses_nothing(rig: Rig, tmp_pa
     assert set(rig.given()) == {f"record {number}" for number in range(4)}
 
 
+def test_a_guard_that_is_killed_is_started_again_and_knows_the_children_that_live(rig: Rig, tmp_path: Path):
+    file = properties(rig, tmp_path, "stays 9")
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+        for _ in range(2):
+            guards = guards_of(process.pid)
+            assert len(guards) == 1
+            os.kill(guards[0], signal.SIGKILL)
+            soon(lambda: bool(guards_of(process.pid)) and guards_of(process.pid) != guards)  # noqa: B023 - called at once
+        os.kill(rig.pids("S1")[0], signal.SIGKILL)  # so there is one that only the last guard was told of
+        soon(lambda: len(rig.pids("S1")) == 2)
+        process.kill()
+        process.wait()
+        soon(lambda: all(is_gone(pid) for pid in rig.pids()), 20)
+    assert (tmp_path / "log.txt").read_text().count("another one begins") == 2
+
+
+def guards_of(pid: int) -> list[int]:
+    """The guards that a daemon has started, and that live."""
+    shown = subprocess.run(
+        ["ps", "-ww", "-eo", "pid=,ppid=,stat=,args="], check=True, capture_output=True, text=True
+    ).stdout
+    found = [line.split(None, 3) for line in shown.splitlines()]
+    return [
+        int(own) for own, parent, state, args in found if int(parent) == pid and "guard.py" in args and state[0] != "Z"
+    ]
+
+
 def test_ctrl_c_reaches_the_daemon_alone_and_its_children_shut_down(rig: Rig, tmp_path: Path):
     words = ["--source", "kinesis://clicks", "--store", "sqlite:///leases.db", "--", sys.executable, CHILD, rig.notes]
     with daemon(rig, tmp_path, *words) as process:
