@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 import signal
@@ -16,13 +15,13 @@ from typing import Final
 
 from streamiter.multilang.command import Command
 from streamiter.multilang.guarding import Guard
+from streamiter.multilang.inlet import Inlet
 from streamiter.multilang.stderr import Stderr
 from streamiter.multilang.wire import Lines
 
 logger = logging.getLogger("streamiter.multilang")
 
 PIECE: Final = 1 << 18
-PIPE_BYTES: Final = 1 << 20  # what a pipe holds, where the system lets us have so much
 WAITING_BYTES: Final = 1 << 22  # lines that were not looked at yet: above it, no more is read
 CLOSED_SECONDS: Final = 1.0  # from the end of its output until it has to be gone
 TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
@@ -44,6 +43,7 @@ class Child:
         self.is_deaf = False  # it closed its input
         self._guard = guard
         self._process: asyncio.subprocess.Process | None = None
+        self._inlet: Inlet | None = None
         self._lines: deque[bytes] = deque()
         self._waiting = 0
         self._room = asyncio.Event()
@@ -54,21 +54,26 @@ class Child:
         """Starts it."""
         command, pipe = self.command, await self._guard.start()
         trampoline = (sys.executable, "-I", "-S", str(_HERE / "trampoline.py"), str(pipe), str(command.memory_bytes))
-        self._process = await asyncio.create_subprocess_exec(
-            *trampoline,
-            *command.words,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=PIECE,
-            cwd=command.folder,
-            env=dict(command.environment),
-            pass_fds=(pipe,),
-            start_new_session=True,
-        )
+        self._inlet = Inlet()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *trampoline,
+                *command.words,
+                stdin=self._inlet.theirs,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=PIECE,
+                cwd=command.folder,
+                env=dict(command.environment),
+                pass_fds=(pipe,),
+                start_new_session=True,
+            )
+        except BaseException:
+            self._inlet.close()
+            raise
+        finally:
+            os.close(self._inlet.theirs)
         self._guard.note(self.pid)
-        for stream in (self._process.stdin, self._process.stdout):
-            _widen(stream)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(work) for work in (self._read(), self._read_errors(), self._wait())]
 
@@ -106,11 +111,10 @@ class Child:
         return line
 
     async def write(self, line: bytes) -> None:
-        """Sends a line; comes back once there is room for the next. A child that is gone is noticed by its end."""
-        assert self._process is not None and self._process.stdin is not None
+        """Sends a line; comes back once the pipe has all of it. A child that is gone is noticed by its end."""
+        assert self._inlet is not None
         try:
-            self._process.stdin.write(line)
-            await self._process.stdin.drain()
+            await self._inlet.write(line)
         except ConnectionError:
             self.is_deaf = True
             self._tell()
@@ -147,8 +151,8 @@ class Child:
     # -- inside
 
     def _close_input(self) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._inlet is not None:
+            self._inlet.close()
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -202,17 +206,10 @@ class Child:
         assert self._process is not None
         await self._process.wait()
         self._signal(signal.SIGKILL)
+        self._close_input()
         self._guard.forget(self.pid)
         _, reading = await asyncio.wait(self._tasks[:2], timeout=CLOSED_SECONDS)
         for task in reading:  # something outside of its group holds the pipe
             task.cancel()
         self.is_closed = True
         self._tell()
-
-
-def _widen(stream: asyncio.StreamWriter | asyncio.StreamReader | None) -> None:
-    transport = getattr(stream, "transport", None) or getattr(stream, "_transport", None)
-    pipe = None if transport is None else transport.get_extra_info("pipe")
-    if pipe is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # the user has as many pages in pipes as the system allows
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
