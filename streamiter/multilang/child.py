@@ -42,7 +42,8 @@ class Child:
         self.is_closed = False  # its output ended
         self.is_deaf = False  # it closed its input
         self._guard = guard
-        self._process: asyncio.subprocess.Process | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._streams: _Streams | None = None
         self._inlet: Inlet | None = None
         self._lines: deque[bytes] = deque()
         self._waiting = 0
@@ -54,15 +55,16 @@ class Child:
         """Starts it."""
         command, pipe = self.command, await self._guard.start()
         trampoline = (sys.executable, "-I", "-S", str(_HERE / "trampoline.py"), str(pipe), str(command.memory_bytes))
+        loop = asyncio.get_running_loop()
         self._inlet = Inlet()
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            self._transport, self._streams = await loop.subprocess_exec(
+                lambda: _Streams(PIECE, loop),
                 *trampoline,
                 *command.words,
                 stdin=self._inlet.theirs,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                limit=PIECE,
                 cwd=command.folder,
                 env=dict(command.environment),
                 pass_fds=(pipe,),
@@ -74,7 +76,6 @@ class Child:
         finally:
             os.close(self._inlet.theirs)
         self._guard.note(self.pid)
-        loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(work) for work in (self._read(), self._read_errors(), self._wait())]
 
     # -- what it is like
@@ -82,12 +83,12 @@ class Child:
     @property
     def pid(self) -> int:
         """Its process, which its group is named after."""
-        return 0 if self._process is None else self._process.pid
+        return 0 if self._transport is None else self._transport.get_pid()
 
     @property
     def code(self) -> int | None:
         """What it exited with; None while it lives."""
-        return None if self._process is None else self._process.returncode
+        return None if self._transport is None else self._transport.get_returncode()
 
     @property
     def has_ended(self) -> bool:
@@ -163,9 +164,9 @@ class Child:
             listener()
 
     async def _read(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._streams is not None and self._streams.stdout is not None
         lines = Lines(self.command.line_limit)
-        while piece := await self._process.stdout.read(PIECE):
+        while piece := await self._streams.stdout.read(PIECE):
             too_long = lines.too_long
             for line in lines.feed(piece):
                 if line and not line.isspace():
@@ -182,8 +183,8 @@ class Child:
         self._tell()
 
     async def _read_errors(self) -> None:
-        assert self._process is not None and self._process.stderr is not None
-        stream = self._process.stderr
+        assert self._streams is not None and self._streams.stderr is not None
+        stream = self._streams.stderr
         read: asyncio.Task[bytes] | None = None
         while True:
             read = read or asyncio.ensure_future(stream.read(PIECE))
@@ -203,13 +204,26 @@ class Child:
 
     async def _wait(self) -> None:
         """Until it is gone; then all that it started is ended, too: it may hold the pipes open."""
-        assert self._process is not None
-        await self._process.wait()
+        assert self._transport is not None and self._streams is not None
+        await self._streams.exited.wait()
         self._signal(signal.SIGKILL)
         self._close_input()
         self._guard.forget(self.pid)
         _, reading = await asyncio.wait(self._tasks[:2], timeout=CLOSED_SECONDS)
         for task in reading:  # something outside of its group holds the pipe
             task.cancel()
+        self._transport.close()
         self.is_closed = True
         self._tell()
+
+
+class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
+    """Its pipes, and whether it is gone. `Process.wait` would wait for the pipes' ends, too, which others may hold open."""
+
+    def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit, loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()

@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -54,6 +55,15 @@ def misbehave(action, shard):
         os._exit(3)
     elif f"killed:{action}" == WHAT:
         os.kill(os.getpid(), signal.SIGKILL)
+    elif f"forks:{action}" == WHAT:
+        forked = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])  # it holds our pipes open
+        note(action="fork", forked=forked.pid)
+        os._exit(4)
+    elif f"hides:{action}" == WHAT:
+        subprocess.Popen(
+            ["sleep", "60"], start_new_session=True
+        )  # and so does this, where no signal of the daemon's comes
+        os._exit(4)
     elif f"silent:{action}" == WHAT:
         time.sleep(1000)
     elif WHAT in (f"waits:{action}", f"waits:{action}:{shard}"):

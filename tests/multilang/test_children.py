@@ -89,6 +89,8 @@ GOES_WRONG = {
     "exit:initialize": "it exited with 3",
     "exit:processRecords": "it exited with 3",
     "killed:processRecords": "it was ended by signal 9",
+    "forks:processRecords": "it exited with 4",
+    "hides:processRecords": "it exited with 4",
     "silent:initialize": "it did not answer in time",
     "silent:processRecords": "it did not answer in time",
     "closes:processRecords": "it closed its output, and goes on",
@@ -114,9 +116,10 @@ def test_a_child_that_misbehaves_ends_alone_and_a_fresh_one_goes_on(tmp_path: Pa
         failed, *more = rig.failed()
         assert {one.why for one in rig.failed()} == {GOES_WRONG[what]}
         assert is_silent or not more  # on a busy machine one that behaves may be too slow, too
-        assert failed.code == {"exit": 3, "killed": -9}.get(what.partition(":")[0], failed.code)
+        assert failed.code == {"exit": 3, "forks": 4, "hides": 4, "killed": -9}.get(what.partition(":")[0], failed.code)
         assert ("ERROR: cannot go on" in failed.tail) == what.startswith("exit")
         assert is_gone(failed.pid)
+        soon(lambda: all(is_gone(one["forked"]) for one in rig.told() if "forked" in one))
         other = "S1" if rig.stream.shard_id("S2") == failed.lease else "S2"
         assert len(rig.pids(other)) <= 1 + len(more), "the other child did not notice"
     finally:
