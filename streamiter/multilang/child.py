@@ -27,6 +27,9 @@ CLOSED_SECONDS: Final = 1.0  # from the end of its output until it has to be gon
 TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
 PARTIAL_SECONDS: Final = 1.0  # after so long, an unfinished line of standard error is shown
 
+NOISE_SHOWN: Final = 1000
+SHOWN: Final = 200  # characters of a line that is no message
+
 _HERE: Final = Path(__file__).parent
 
 
@@ -41,6 +44,7 @@ class Child:
         self.is_broken = False  # it has to end: it failed one of its shards
         self.is_closed = False  # its output ended
         self.is_deaf = False  # it closed its input
+        self.noise = 0  # lines that were no messages
         self._guard = guard
         self._transport: asyncio.SubprocessTransport | None = None
         self._streams: _Streams | None = None
@@ -110,6 +114,17 @@ class Child:
         self._waiting -= len(line)
         self._room.set()
         return line
+
+    def note_noise(self, line: bytes) -> None:
+        """Logs a line that is no message; of very many, the first ones."""
+        self.noise += 1
+        if self.noise <= NOISE_SHOWN:
+            shown = line[:SHOWN].decode("utf-8", "backslashreplace")
+            logger.info("%s: no message, ignored: %s", self.label, shown)
+        elif self.noise == NOISE_SHOWN + 1:
+            logger.warning(
+                "%s: it writes more than %d lines that are no messages: no more are shown", self.label, NOISE_SHOWN
+            )
 
     async def write(self, line: bytes) -> None:
         """Sends a line; comes back once the pipe has all of it. A child that is gone is noticed by its end."""

@@ -42,7 +42,7 @@ logger = logging.getLogger("streamiter.multilang")
 
 LONGEST_PAUSE: Final = 60.0
 LOOK_SECONDS: Final = 0.5
-SHOWN: Final = 200  # characters of a line that is no message
+NOISE_AT_ONCE: Final = 64  # lines that are no message
 
 
 class ChildGone(Exception):
@@ -282,8 +282,10 @@ class LeaseWork(Work):
         heard = talk.hear(line)
         match heard:
             case Noise():
-                shown = line[:SHOWN].decode("utf-8", "backslashreplace")
-                logger.info("%s: no message, ignored: %s", child.label, shown)
+                child.note_noise(line)
+                if child.noise % NOISE_AT_ONCE == 0:  # one that writes without an end takes no time from the others
+                    await asyncio.sleep(0)
+                    self._look_at_time(child)
             case Reply(answer):
                 await self._say(child, talk, answer)
                 self._await_message()
