@@ -25,8 +25,16 @@ _NAMES = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
 _JAVA_NAMES = {"boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
 
 
+# Of which no value has to be looked at any closer.
+_SURE = {
+    kind: types[0] for kind, types in _TYPES.items() if kind in ("string", "blob", "boolean", "integer", "long", "list")
+} | {"map": dict, "structure": dict}
+
+
 def check_type(value: Any, kind: str) -> Any:
     """Gives the value; refuses one that is not of a kind, which is named as the service's description names it."""
+    if type(value) is _SURE.get(kind):
+        return value
     is_broken = kind in ("integer", "long") and isinstance(value, float) and not value.is_integer()
     if is_broken or not is_of_kind(value, kind):
         raise Refusal("SerializationException", _complaint(value, kind))

@@ -101,15 +101,17 @@ class _Check:
             yield from _range(shape, found, path)
 
     def _members(self, name: str, shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[Problem]:
-        more = self._manner.required
-        required = {*shape.get("required", ()), *(more(name, value) if more else ())}
+        more, required = self._manner.required, shape.get("required", ())
+        if more is not None:
+            required = (*required, *more(name, value))
         members = shape["members"]
-        for member in dict.fromkeys((*self._manner.order.get(name, ()), *members)):
-            place = f"{path}.{_camel(member)}".lstrip(".")
-            if value.get(member) is not None:
-                yield from self.problems(members[member]["shape"], value[member], place)
+        order = self._manner.order.get(name)
+        for member in members if order is None else dict.fromkeys((*order, *members)):
+            given = value.get(member)
+            if given is not None:
+                yield from self.problems(members[member]["shape"], given, f"{path}.{_camel(member)}".lstrip("."))
             elif member in required:
-                yield "null", place, "not be null"
+                yield "null", f"{path}.{_camel(member)}".lstrip("."), "not be null"
 
     def _elements(self, name: str, elements: Sequence[Any], path: str) -> Iterator[Problem]:
         member = self._shapes[name]

@@ -12,7 +12,7 @@ from streamiter.testing.http.refusal import Refusal, limit_exceeded, throttled
 from streamiter.testing.http.shapes import check, pruned, unserved
 from streamiter.testing.kinesis.api import KinesisApi
 from streamiter.testing.kinesis.manner import KINESIS
-from streamiter.testing.kinesis.pages import write_page
+from streamiter.testing.kinesis.pages import page_in_cbor, write_page
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.rates import Rates
@@ -88,6 +88,7 @@ class KinesisDesk:
                 return self._api.answer(operation, asked, now_us)
             page = self._api.page(asked, now_us)
             order.details["records"] = len(page.records)
+            order.cbor = page_in_cbor(page)
             return write_page(page)
 
         order = Order(serve, names, details)

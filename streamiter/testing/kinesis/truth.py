@@ -57,6 +57,7 @@ class PutRecord(msgspec.Struct, frozen=True):
     created_us: int | None  # when it arrived, as the service says
     written_us: int  # when it really did
     body: bytes
+    is_encrypted: bool = False
 
     @property
     def number(self) -> int:
@@ -87,7 +88,7 @@ def put_record(
         told["PartitionKey"] = partition_key
     if is_encrypted:
         told["EncryptionType"] = "KMS"
-    return PutRecord(shard_id, str(number), partition_key, payload, created_us, written_us, _encode(told))
+    return PutRecord(shard_id, str(number), partition_key, payload, created_us, written_us, _encode(told), is_encrypted)
 
 
 class KinesisShard(SimulatedShard):
