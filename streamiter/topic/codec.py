@@ -14,7 +14,7 @@ from streamiter.errors import InvalidOption
 
 
 class Codec(Protocol):
-    """What turns values into bytes and back. What either of them raises means that the value, or the payload, is no good."""
+    """Turns values into bytes and back. If either raises, the value or the payload counts as one that does not fit."""
 
     def encode(self, value: Any) -> bytes:
         """The payload."""
@@ -24,12 +24,12 @@ class Codec(Protocol):
 
 
 class Misfit(Exception):
-    """A value is not what the topic takes. Its text never quotes the value."""
+    """A value does not fit the topic. The message never quotes the value."""
 
     def __init__(self, what: str, attribute: str = "", column: int | None = None) -> None:
         super().__init__(what)
         self.attribute = attribute
-        self.column = column  # of a text that cannot be read, from 1
+        self.column = column  # where a text cannot be read, counted from 1
 
 
 class Encoded(NamedTuple):
@@ -40,7 +40,7 @@ class Encoded(NamedTuple):
 
 
 class Shape(ABC):
-    """What a topic's values are."""
+    """The kind of a topic's values."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,10 +51,10 @@ class Shape(ABC):
 
     @abstractmethod
     def decode(self, payload: bytes) -> Any:
-        """The value of a payload; what is wrong with it is raised as it comes."""
+        """The value of a payload; errors of the decoder are not translated."""
 
     def read(self, text: bytes) -> Encoded:
-        """A value that is written as JSON: its text is the payload, so that its numbers keep their digits."""
+        """A value given as JSON text. The text becomes the payload, so numbers keep their digits."""
         try:
             return Encoded(text, self.decode(text))
         except msgspec.ValidationError as error:
@@ -68,7 +68,7 @@ class Shape(ABC):
 
 
 def shape_of(record: Any, codec: Codec | None) -> Shape:
-    """The shape that was meant; InvalidOption where it cannot be one."""
+    """The shape that `record=` and `codec=` mean; InvalidOption if they mean none."""
     if codec is not None:
         missing = [name for name in ("encode", "decode") if not callable(getattr(codec, name, None))]
         if missing:
@@ -86,7 +86,7 @@ def shape_of(record: Any, codec: Codec | None) -> Shape:
 
 
 def fields_of(record: Any) -> frozenset[str] | None:
-    """The names of a record's fields; None where they cannot be told."""
+    """The names of a record's fields; None if they are not known."""
     if callable(getattr(record, "model_validate_json", None)):
         return frozenset(record.model_fields)
     if isinstance(record, type) and issubclass(record, msgspec.Struct):
@@ -244,7 +244,7 @@ def _has_odd_float(value: Any) -> bool:
 
 
 def _misfit(message: str) -> Misfit:
-    """msgspec's message, without what it quotes of the value."""
+    """msgspec's message, without its quotes of the value."""
     what, _, path = message.partition(" - at `$")
     attribute = path.rstrip("`").lstrip(".")
     return Misfit(_unquoted(what) + (f" at {attribute}" if attribute else ""), attribute)

@@ -14,17 +14,17 @@ Work = Callable[[], None]
 
 
 class Hands(Protocol):
-    """What does the work: threads, or, in virtual time, the caller itself."""
+    """Runs the work: on threads, or, in virtual time, on the caller's own."""
 
     def do(self, work: Work) -> None:
-        """Has it done, soon or at once. It raises nothing."""
+        """Runs the work soon, or at once. The work raises nothing."""
 
 
 class Inline:
-    """The caller does it at once."""
+    """Runs the work at once, on the caller's thread."""
 
     def do(self, work: Work) -> None:
-        """Does it."""
+        """Runs it now."""
         work()
 
 
@@ -36,7 +36,7 @@ class Crew:
         self._begin()
 
     def do(self, work: Work) -> None:
-        """Has it done by a thread that is free, or by a new one."""
+        """Runs the work on an idle thread, or on a new one."""
         if self._process != os.getpid():
             self._begin()  # the threads are the parent's
         with self._lock:

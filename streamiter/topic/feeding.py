@@ -1,4 +1,4 @@
-"""Feeding: a topic is given text after text, as a file has them, and tells how far all is written."""
+"""Feeding: sends the values of a file, text by text, and tells how many of the first ones are all written."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ class Feeding:
         self._many = outgoing.many(on_written=on_written)
 
     def put_json(self, text: bytes, key: Key = None, headers: Headers = None) -> None:
-        """The next value, as JSON; Misfit if it is none."""
+        """Sends the next value, given as JSON; Misfit if it does not fit."""
         self._outgoing.put(self._many, self._forming.read(text, key, headers))
 
     def put_row(self, row: Mapping[str, str], key: Key = None, headers: Headers = None) -> None:
-        """The next value, whose attributes are all text; Misfit if it is none."""
+        """Sends the next value, whose attributes are all text; Misfit if it does not fit."""
         self._outgoing.put(self._many, self._forming.convert(row, key, headers))
 
     def wait_for_room(self) -> bool:
-        """Until another value may be given; False: something failed."""
+        """Waits until another value may be sent; False: something failed."""
         return self._many.has_room or self._many.wait_for_room()
 
     def wait_until_written(self, count: int) -> bool:
-        """Until so many of the first values are all written; False: something failed."""
+        """Waits until so many of the first values are all written; False: something failed."""
         return self._many.wait_until_written(count)
 
     def finish(self, seconds: float | None = None) -> bool:
-        """Until nothing is on its way; for so many seconds at most, then False."""
+        """Waits until nothing is on its way, for so many seconds at most; then False."""
         return self._many.wait_for_all(seconds)
 
     def give_up(self, error: BaseException) -> None:
-        """What is not on its way yet is left out."""
+        """Leaves out the values that are not on their way yet."""
         self._many.fail(error)
 
     @property
     def taken(self) -> int:
-        """So many values were taken."""
+        """How many values were taken."""
         return self._many.taken
 
     @property
     def written(self) -> int:
-        """So many of the first ones are all written."""
+        """How many of the first values are all written."""
         return self._many.written
 
     @property
     def error(self) -> BaseException | None:
-        """What went wrong."""
+        """The error, if something failed."""
         return self._many.error
 
     def beyond(self) -> list[int]:
-        """The values that are written, though not all before them are."""
+        """The values that are written although an earlier one is not."""
         return self._many.beyond()
 
     def doubtful(self) -> list[int]:

@@ -9,7 +9,7 @@ from streamiter.log import Log
 
 
 def name_of(log: str | Log, name: str | None) -> str:
-    """The name that was given; else `?topic=` of a URL, or its last part."""
+    """The given name; without one, `?topic=` of the URL, or the URL's last part."""
     if name is None:
         name = _last_part(log if isinstance(log, str) else log.name)
     if not isinstance(name, str) or not name or not name.isprintable() or "/" in name:

@@ -44,17 +44,17 @@ class Opening:
         return None if opened is None or opened.process != os.getpid() else opened.partitions
 
     def open(self) -> int:
-        """Opens it where it is not open; gives how many partitions there are."""
+        """Opens the log if it is closed; returns how many partitions it has."""
         with self.use():
             opened = self._opened
             return self.open() if opened is None else opened.partitions
 
     @contextmanager
     def use(self) -> Iterator[Log]:
-        """The log, which is not closed before the block is left."""
+        """The log; it stays open until the block ends."""
         with self._lock:
             opened = self._opened
-            if opened is None or opened.process != os.getpid():  # a connection does not go along with a fork
+            if opened is None or opened.process != os.getpid():  # a forked process cannot use its parent's connection
                 opened = self._opened = self._open()
             opened.calls += 1
         try:
@@ -101,7 +101,7 @@ class Opening:
             raise
 
     def _prepared(self, log: Log) -> int:
-        """How many partitions there are, once there are as many as were asked for."""
+        """Adds partitions up to the number that was asked for; returns how many there are."""
         found = self._count(log)
         wanted = self._wanted
         if wanted is None or wanted == found:

@@ -25,14 +25,14 @@ from streamiter.topic.writer import Job, Limits, Sender, Writer, size_of
 logger = logging.getLogger("streamiter.topic")
 
 THREADS = 8  # that append to partitions side by side
-LOOK_AGAIN_SECONDS = 5.0  # whether another process has added partitions
+LOOK_AGAIN_SECONDS = 5.0  # how often to look for partitions that another process added
 OPEN_SECONDS = 60.0  # a log that cannot be opened is tried again for so long
 OTHERS_TURN = 256  # values after which the event loop's other tasks have a turn
 MOST_BYTES = 64 << 20  # that a sendmany has on its way
 
 
 class Formed(NamedTuple):
-    """A value as it is written, and its key's hash; None: it has no key."""
+    """A value's entry, and the hash of its key; None: it has no key."""
 
     entry: Entry
     hashed: int | None
@@ -48,23 +48,23 @@ class Forming:
         self.decode = _decoder(self._shape.decode, self._shape.name)
 
     def formed(self, value: Any, key: Key = None, headers: Mapping[str, bytes | str] | None = None) -> Formed:
-        """The entry of a value; ValueMisfit if it is none."""
+        """The entry of a value; ValueMisfit if it does not fit."""
         try:
             return self._formed(self._shape.encode(value), key, headers)
         except Misfit as misfit:
             raise ValueMisfit.unsent(self._title, self._shape.name, str(misfit), misfit.attribute) from misfit.__cause__
 
     def read(self, text: bytes, key: Key = None, headers: Mapping[str, bytes] | None = None) -> Formed:
-        """The entry of a value that is written as JSON; Misfit if it is none."""
+        """The entry of a value given as JSON; Misfit if it does not fit."""
         return self._formed(self._shape.read(text), key, headers)
 
     def convert(self, row: Mapping[str, str], key: Key = None, headers: Mapping[str, bytes] | None = None) -> Formed:
-        """The entry of a value whose attributes are all text; Misfit if it is none."""
+        """The entry of a value whose attributes are all text; Misfit if it does not fit."""
         return self._formed(self._shape.convert(row), key, headers)
 
     def tombstone(self, key: Key, headers: Mapping[str, bytes | str] | None = None) -> Formed:
         """The entry that says that a key has no value any more."""
-        hashed = key_hash(key)  # which refuses what is no key
+        hashed = key_hash(key)  # it refuses a value that cannot be a key
         return Formed(Entry(None, readable(key), _headers(headers)), hashed)
 
     def _formed(self, encoded: Encoded, key: Key, headers: Mapping[str, bytes | str] | None = None) -> Formed:
@@ -94,7 +94,7 @@ class Forming:
 
 
 class Outgoing:
-    """Chooses partitions, and hands entries to the writer; in the order in which they come, also while the log is opened."""
+    """Chooses partitions and hands entries to the writer, in the order of the sends, also while the log is being opened."""
 
     def __init__(self, opening: Opening, clock: Clock, limits: Limits, hands: Hands | None = None) -> None:
         self._opening = opening
@@ -103,7 +103,7 @@ class Outgoing:
         self._hands: Hands = Crew(THREADS) if hands is None else hands
         self._writer = Writer(opening, clock, self._hands, limits)
         self._lock = threading.RLock()
-        self._early: list[_Early] = []  # what came before the log was open
+        self._early: list[_Early] = []  # sent before the log was open
         self._is_opening = False
         self._turn = random.getrandbits(16)  # so that the writers of a fleet do not all begin with partition 0
         self._looked = clock.monotonic()
@@ -111,26 +111,26 @@ class Outgoing:
     # -- one
 
     def send(self, formed: Formed) -> Written:
-        """Once it is written."""
+        """Sends it, and waits until it is written."""
         return waited(self._clock, lambda one: self._submit(one, 0, formed, size_of(formed.entry)))
 
     def send_soon(self, formed: Formed) -> asyncio.Future[Written]:
-        """The same, inside an event loop; it is on its way from now on."""
+        """The same inside an event loop; the entry is on its way from now on."""
         return awaited(self._clock, lambda one: self._submit(one, 0, formed, size_of(formed.entry)))
 
     # -- many
 
     def many(self, **options: Any) -> Many:
-        """A sequence of values that are to be written."""
+        """Begins a sequence of values."""
         return Many(self._clock, most=self._limits.in_flight, most_bytes=MOST_BYTES, **options)
 
     def put(self, many: Many, formed: Formed) -> None:
-        """The next one of them."""
+        """Sends the next value of a sequence."""
         size = size_of(formed.entry)
         self._submit(many, many.take(size), formed, size)
 
     def send_all(self, title: str, entries: Iterable[Formed]) -> list[Written]:
-        """Once all are written; SendFailed where not all are."""
+        """Sends all, and waits until they are written; SendFailed if one is not."""
         places: list[Written] = []
         many = self.many(keep=places)
         failed: Exception | None = None
@@ -142,10 +142,10 @@ class Outgoing:
                         break
             except (
                 Exception
-            ) as error:  # of the caller's iterator, or a value that does not fit: what was taken is written
+            ) as error:  # the caller's iterator failed, or a value does not fit: those taken before it are written
                 failed = error
             many.wait_for_all()
-        except BaseException as stop:  # Ctrl-C: what is not on its way yet is left out
+        except BaseException as stop:  # Ctrl-C: values that are not on their way yet are left out
             many.fail(stop)
             raise
         many.check(title, failed)

@@ -19,23 +19,23 @@ class One(Sender):
     """A single value on its way."""
 
     def __init__(self, clock: Clock, wake: Callable[[One], object]) -> None:
-        """`wake` is called by any thread once it is over."""
+        """A thread of the crew calls `wake` once the value is written, or has failed."""
         self._since = clock.monotonic()
         self._wake = wake
         self._job: Job | None = None
 
     @property
     def waits_since(self) -> float:
-        """Since it was sent."""
+        """The moment it was sent."""
         return self._since
 
     def settled(self, job: Job) -> None:
-        """Wakes who waits."""
+        """Wakes the sender."""
         self._job = job
         self._wake(self)
 
     def written(self) -> Written:
-        """Where it was written; raises what went wrong. Only to be asked once it is over."""
+        """Where it was written; raises its error if it failed. Ask only after `wake`."""
         job = self._job
         assert job is not None
         if job.numbers is None:
@@ -45,7 +45,7 @@ class One(Sender):
 
 
 def waited(clock: Clock, begin: Callable[[One], object]) -> Written:
-    """Begins one, and waits until it is written."""
+    """Begins a send, and waits until the value is written."""
     over = threading.Event()
     one = One(clock, lambda _: over.set())
     begin(one)
@@ -54,7 +54,7 @@ def waited(clock: Clock, begin: Callable[[One], object]) -> Written:
 
 
 def awaited(clock: Clock, begin: Callable[[One], object]) -> asyncio.Future[Written]:
-    """Begins one, and gives what it is awaited by, inside an event loop."""
+    """Begins a send inside an event loop; returns the future to await."""
     loop = asyncio.get_running_loop()
     coming: asyncio.Future[Written] = loop.create_future()
     begin(One(clock, lambda one: _on_loop(loop, lambda: _hand_over(one, coming))))
@@ -91,19 +91,19 @@ class Many(Sender):
         self._news = threading.Condition()
         self._wakers: list[Callable[[], object]] = []
         self._in_flight = self._bytes = 0
-        self.taken = 0  # so many values were taken
-        self.written = 0  # so many of the first ones are all written
-        self._beyond: dict[int, Written] = {}  # written, but not all before them
+        self.taken = 0  # how many values were taken
+        self.written = 0  # how many of the first values are all written
+        self._beyond: dict[int, Written] = {}  # written, although an earlier one is not
         self._doubtful: set[int] = set()
         self.error: BaseException | None = None
 
     @property
     def waits_since(self) -> float:
-        """Since something of it was written last."""
+        """The moment of the last write."""
         return self._since
 
     def take(self, size: int) -> int:
-        """Counts the next value in; gives its place among all."""
+        """Counts the next value; returns its index."""
         with self._news:
             index = self.taken
             self.taken += 1
@@ -119,7 +119,7 @@ class Many(Sender):
         return self._in_flight < self._most and self._bytes < self._most_bytes and not self.has_failed
 
     def settled(self, job: Job) -> None:
-        """Notes what was written, and wakes who waits for room."""
+        """Notes the values that were written, and wakes the sender if it waits for room."""
         with self._news:
             self._in_flight -= len(job.entries)
             self._bytes -= job.size
@@ -137,25 +137,25 @@ class Many(Sender):
             wake()
 
     def fail(self, error: BaseException) -> None:
-        """A value cannot be sent: nothing more is begun."""
+        """A value cannot be sent: no other one begins."""
         with self._news:
             self.error = self.error or error
             self.has_failed = True
 
     def wait_for_room(self) -> bool:
-        """Until there is room for another value; False: something failed, and nothing more is to be taken."""
+        """Waits until there is room for another value; False: something failed, so take no more values."""
         with self._news:
             self._news.wait_for(self._may_go_on)
         return not self.has_failed
 
     def wait_until_written(self, count: int) -> bool:
-        """Until so many of the first values are all written; False: something failed."""
+        """Waits until so many of the first values are all written; False: something failed."""
         with self._news:
             self._news.wait_for(lambda: self.written >= count or self.has_failed)
         return not self.has_failed
 
     def wait_for_all(self, seconds: float | None = None) -> bool:
-        """Until nothing is on its way; for so many seconds at most, then False."""
+        """Waits until nothing is on its way, for so many seconds at most; then False."""
         with self._news:
             return self._news.wait_for(self._is_still, seconds)
 
@@ -175,7 +175,7 @@ class Many(Sender):
             raise SendFailed(topic, self._places(), self._doubtful, cause)
 
     def beyond(self) -> list[int]:
-        """The values that are written, though not all before them are."""
+        """The values that are written although an earlier one is not."""
         with self._news:
             return sorted(self._beyond)
 

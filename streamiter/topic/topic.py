@@ -36,7 +36,7 @@ else:
 
     T = TypeVar("T")
 
-_FACTS = tuple(Source.__annotations__)  # what a source says of itself without a call
+_FACTS = tuple(Source.__annotations__)  # the facts that a source tells without a call
 
 
 class Topic(Source[LogRecord[T]], Generic[T]):
@@ -70,7 +70,7 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         in_flight: int = 10_000,
         clock: Clock | None = None,
     ) -> None:
-        told = open_log(log)  # it calls nobody yet
+        told = open_log(log)  # it makes no call yet
         for fact in _FACTS:
             setattr(self, fact, getattr(told, fact))
         self._told = told
@@ -145,21 +145,21 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         return Sent(None, self._outgoing.send_soon(formed))
 
     def send_json(self, text: bytes, *, key: Key = None) -> Written:
-        """Writes a value that is given as JSON, and waits; codec.Misfit if it is none."""
+        """Writes a value given as JSON, and waits; codec.Misfit if it does not fit."""
         return self._outgoing.send(self._forming.read(text, key))
 
     def ends(self) -> dict[int, int]:
-        """By partition: the number behind which all records stand that come from now on."""
+        """For each partition, the number after which all later records stand."""
         with self._opening.use() as log:
             found = {partition: log.ends(partition).last for partition in range(log.partitions())}
             return {partition: log.start(partition) if last is None else last for partition, last in found.items()}
 
     def feed(self, on_written: Callable[[int], object] | None = None) -> Feeding:
-        """Takes values as texts, one after the other: what imports files."""
+        """Takes values as texts, one after the other: for importing files."""
         return Feeding(self._forming, self._outgoing, on_written)
 
     def decoded(self, payload: bytes) -> T:
-        """The value of a payload; what is wrong with it is raised as it comes."""
+        """The value of a payload; errors of the decoder are not translated."""
         return cast("T", self._forming.decode(payload))
 
     # -- tests
@@ -206,7 +206,7 @@ class Topic(Source[LogRecord[T]], Generic[T]):
             return log.open_iterator(shard_id, position)
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page[LogRecord[T]]:
-        """What follows a place."""
+        """The records that follow a place."""
         with self._opening.use() as log:
             return cast("Page[LogRecord[T]]", log.fetch(iterator, limit))
 
@@ -216,12 +216,12 @@ class Topic(Source[LogRecord[T]], Generic[T]):
             return log.place_behind(iterator)
 
     def watch(self, iterators: Sequence[ShardIterator], seconds: float) -> Collection[str]:
-        """Waits for what is new, where the log can."""
+        """Waits for new records, if the log can."""
         with self._opening.use() as log:
             return log.watch(iterators, seconds)
 
     def publish(self, group: str, numbers: Mapping[str, int]) -> None:
-        """Shows how far readers came, where the log can."""
+        """Shows how far readers came, if the log can."""
         with self._opening.use() as log:
             log.publish(group, numbers)
 

@@ -1,4 +1,4 @@
-"""The writer: entries wait in a lane for each partition; what came together is appended together, and in order.
+"""The writer: entries wait in one lane for each partition; those that wait together are appended together, in order.
 
 A lane has one append under way at a time, so that entries keep the order in which they came. Other lanes' appends are made
 side by side. What is throttled waits; what may have been written is told, or, by choice, written again.
@@ -26,9 +26,9 @@ from streamiter.topic.crew import Hands
 logger = logging.getLogger("streamiter.topic")
 
 MOST_ENTRIES = 1000  # of one append
-MOST_BYTES = 1 << 20  # of one append, but for a single entry that is larger
+MOST_BYTES = 1 << 20  # of one append; a single larger entry is appended alone
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds before an append is made again
-TOLD_EVERY = 30.0  # seconds that an append has to wait before it is told of, and again
+TOLD_EVERY = 30.0  # seconds that an append waits between one log message about it and the next
 
 ENTRY_BYTES = 100  # about what an entry takes beyond its payload and key
 
@@ -40,15 +40,15 @@ def size_of(entry: Entry) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """For how long, and how much, a topic's senders wait."""
+    """How long senders wait, how many entries may be on their way, and what happens when an answer is lost."""
 
     patience: float | None  # seconds; None: as long as it takes
-    repeats: bool  # whether what may have been written is written again
+    repeats: bool  # whether an append whose answer was lost is made again
     in_flight: int
 
     @classmethod
     def checked(cls, patience: float | None, on_doubt: str, in_flight: int) -> Limits:
-        """What was passed; InvalidOption names what is wrong with it."""
+        """The options, checked; InvalidOption names the one that is wrong."""
         check_seconds("patience", patience, may_be_none=True)
         check_choice("on_doubt", on_doubt, ("raise", "repeat"))
         check_count("in_flight", in_flight)
@@ -56,7 +56,7 @@ class Limits:
 
 
 class Sender(ABC):
-    """One who sends: where there is an error, nothing more of it is written. `settled` is called by any thread."""
+    """A sender: after an error, none of its later entries is written. Any thread may call `settled`."""
 
     has_failed = False
 
@@ -86,12 +86,12 @@ class Job:
         self.is_doubtful = False  # whether they may have been written in spite of the error
 
     def fail(self, error: BaseException, *, is_doubtful: bool = False) -> None:
-        """It came to nothing."""
+        """The job failed."""
         self.error, self.is_doubtful = error, is_doubtful
         self.sender.has_failed = True
 
     def add(self, index: int, entry: Entry, size: int) -> None:
-        """One more entry."""
+        """Adds an entry."""
         self.entries.append(entry)
         self.indices.append(index)
         self.size += size
@@ -104,10 +104,10 @@ class _Lane:
 
 
 class Logs(Protocol):
-    """Where the log comes from."""
+    """Gives the log."""
 
     def use(self) -> AbstractContextManager[Log]:
-        """The log, open for as long as the block goes on."""
+        """The log; it stays open until the block ends."""
 
 
 class Writer:
@@ -122,7 +122,7 @@ class Writer:
         self._lock = threading.Lock()
 
     def submit(self, sender: Sender, partition: int, index: int, entry: Entry, size: int) -> None:
-        """Takes an entry; its sender hears what became of it."""
+        """Takes an entry; its sender is told when it is written, or failed."""
         with self._lock:
             lane = self._lanes.get(partition)
             if lane is None:
@@ -140,7 +140,7 @@ class Writer:
     # -- inside, on the crew's threads
 
     def _turn(self, partition: int, lane: _Lane) -> None:
-        """One append; then the other lanes have theirs."""
+        """Makes one append; then the other lanes have their turn."""
         jobs = self._take(lane)
         dropped = [job for job in jobs if job.sender.has_failed]
         if wanted := [job for job in jobs if not job.sender.has_failed]:
@@ -166,7 +166,7 @@ class Writer:
             return taken
 
     def _write(self, partition: int, jobs: list[Job]) -> None:
-        """Appends until that is done, refused, or was waited for long enough."""
+        """Appends, and tries again, until it succeeds, is refused, or the patience is over."""
         began = told = self._clock.monotonic()
         pause, is_doubtful = FIRST_PAUSE, False
         while jobs:
@@ -200,7 +200,7 @@ class Writer:
             if job.sender.has_failed or (patience is not None and now - job.sender.waits_since >= patience)
         ]
         _fail(given_up, error, is_doubtful=is_doubtful)
-        # What comes behind a job that failed, of the same sender, has failed with it.
+        # Later jobs of the same sender fail with it.
         left = [job for job in jobs if job not in given_up]
         behind = [job for job in left if job.sender.has_failed]
         _fail(behind, error, is_doubtful=is_doubtful)
