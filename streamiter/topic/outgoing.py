@@ -140,9 +140,7 @@ class Outgoing:
                     self.put(many, formed)
                     if not many.has_room and not many.wait_for_room():
                         break
-            except (
-                Exception
-            ) as error:  # the caller's iterator failed, or a value does not fit: those taken before it are written
+            except Exception as error:  # the iterator failed, or a value does not fit: those before it are written
                 failed = error
             many.wait_for_all()
         except BaseException as stop:  # Ctrl-C: values that are not on their way yet are left out
