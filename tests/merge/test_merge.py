@@ -212,6 +212,8 @@ def test_without_holding_back_no_lane_waits_for_another():
     lanes.push("S2", 1, 2)
     lanes.push("S1", 7)
     assert lanes.pop() == "S2:1! S2:2! S1:7"
+    lanes.end("S1", "S2")
+    assert len(lanes.merge) == 0
 
 
 def test_a_window_is_only_a_view_of_what_waits():
@@ -424,3 +426,12 @@ def test_a_window_that_was_taken_whole_does_not_come_again():
     assert next(lanes.merge.records(), None) is None
     lanes.push("S1", 3)
     assert lanes.pop() == "S1:3"
+
+
+def test_a_run_that_records_are_given_back_from_gives_no_more():
+    lanes = Lanes("S1")
+    lanes.push("S1", 1, 2, 3, 4)
+    run = lanes.merge.run(3)
+    lanes.merge.give_back([next(run)])
+    assert next(run, None) is None
+    assert lanes.pop() == "S1:1 S1:2 S1:3 S1:4"
