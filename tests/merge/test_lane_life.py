@@ -9,7 +9,7 @@ from streamiter.merge import Lane
 from streamiter.merge.lane import BEHIND_US, TIP_EMPTIES
 from streamiter.position import AtTime, Horizon, Place
 from streamiter.shard import FIRST
-from tests.merge.test_lane import NOW, RANK, lane, seconds
+from tests.merge.test_lane import NOW, RANK, lane, numbered, places, seconds
 
 
 def reach_tip(shard: Lane, service_us: int = NOW) -> None:
@@ -131,3 +131,43 @@ def test_what_nobody_tells_a_lane_is_nothing():
     assert shard.waiting_bytes == 0
     shard.advance(1)
     assert (shard.place, shard.was_returned) == (Place.of("1"), True)
+
+
+def test_a_new_lane_is_of_no_special_kind():
+    shard = lane()
+    assert not (shard.is_gone or shard.latest or shard.floor_unknown or shard.closed)
+
+
+def test_a_shard_that_closed_has_no_tip_even_where_a_page_says_that_no_records_follow():
+    shard = lane()
+    shard.push(seconds(1), NOW, caught_up=True)
+    assert shard.is_at_tip
+    shard.close()
+    assert shard.closed and not shard.is_at_tip
+    shard.push(seconds(2, first=2), NOW, caught_up=True)
+    assert not shard.is_at_tip
+    still_open = lane()
+    still_open.push(seconds(1), NOW, caught_up=False)
+    assert not still_open.is_at_tip, "more records follow"
+
+
+def test_an_end_that_is_doubted_leaves_the_tip_since_the_shard_is_opened_anew():
+    shard = lane()
+    reach_tip(shard)
+    assert shard.doubt_end() and not shard.is_at_tip and shard.empties == 0
+
+
+def test_after_a_start_elsewhere_places_count_from_there():
+    shard = lane()
+    shard.push(numbered(5, 5), NOW)
+    shard.advance(2)
+    shard.restart(Horizon())
+    assert shard.place is None
+    shard.push(numbered(5), NOW)
+    assert places(shard) == [(5, 0)]
+
+
+def test_records_before_its_start_are_dropped_and_none_of_the_others_counts_as_spoiled():
+    shard = lane(skip_before_us=2 * SECOND_US)
+    shard.push(seconds(1, 2, 3), NOW)
+    assert (shard.dropped, len(shard), shard.new_spoiled) == (1, 2, 0)
