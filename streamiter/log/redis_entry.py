@@ -123,8 +123,9 @@ def _told_by(fields: list[bytes]) -> tuple[bytes | None, bytes | None, tuple[tup
     key = values.get(KEY)
     is_tombstone = pairs[0] == (TOMBSTONE, b"")
     if PAYLOAD in values or is_tombstone:
-        ours = (TOMBSTONE, KEY) if is_tombstone else (PAYLOAD, KEY)
-        others = [(name.removeprefix(HEADER), value) for name, value in pairs if name not in ours]
+        ours = [(name, values[name]) for name in (TOMBSTONE if is_tombstone else PAYLOAD, KEY) if name in values]
+        # A field may stand there twice: the last counts, and the others are headers, so that nothing is lost.
+        others = [(name.removeprefix(HEADER), value) for name, value in pairs if (name, value) not in ours]
         return None if is_tombstone else values[PAYLOAD], key, tuple((_text(name), value) for name, value in others)
     told = json.dumps({_text(name): _text(value) for name, value in pairs}, ensure_ascii=False)
     return told.encode(), key, tuple((_text(name), value) for name, value in pairs)
