@@ -6,8 +6,8 @@ import pytest
 
 from streamiter.clock import SECOND_US
 from streamiter.merge import Lane
-from streamiter.merge.lane import BEHIND_US, TIP_EMPTIES
-from streamiter.position import AtTime, Horizon, Place
+from streamiter.merge.lane import BEHIND_US, TIP_EMPTIES, _Cut
+from streamiter.position import After, AtTime, Horizon, Place
 from streamiter.shard import FIRST
 from tests.merge.test_lane import NOW, RANK, lane, numbered, places, seconds
 
@@ -171,3 +171,23 @@ def test_records_before_its_start_are_dropped_and_none_of_the_others_counts_as_s
     shard = lane(skip_before_us=2 * SECOND_US)
     shard.push(seconds(1, 2, 3), NOW)
     assert (shard.dropped, len(shard), shard.new_spoiled) == (1, 2, 0)
+
+
+def test_a_cut_that_was_broken_off_half_way_is_finished_first():
+    shard = lane()
+    shard.push(seconds(1, 2), NOW)
+    shard.head = 2
+    shard._cutting = _Cut(shard.place, shard.emitted_us, 2, [], [], [])
+    shard.cut_count = 2  # so far it came
+    shard.advance_to(2)
+    assert (len(shard), shard.given, shard.place) == (0, 2, Place(2, 0))
+
+
+def test_a_place_that_the_source_tells_of_its_start_is_taken_where_nothing_was_read():
+    fresh = lane()
+    fresh.anchor(Place(7, 0))
+    assert (fresh.start, fresh.place) == (After(Place(7, 0)), Place(7, 0))
+    under_way = lane()
+    under_way.push(seconds(1, first=9), NOW)
+    under_way.anchor(Place(7, 0))
+    assert under_way.start == Horizon() and under_way.place is None
