@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamiter.clock import SECOND_US
 from streamiter.merge import Lane
 from streamiter.position import Horizon
@@ -67,3 +69,55 @@ def test_a_run_that_records_are_given_back_from_gives_no_more():
     lanes.merge.give_back([next(run)])
     assert next(run, None) is None
     assert lanes.pop() == "S1:1 S1:2 S1:3 S1:4"
+
+
+def test_late_records_come_at_once_though_a_lane_holds_all_others():
+    lanes = Lanes("S1 ~ S2")
+    lanes.idle("S1", 20)
+    lanes.idle("S2", 20)
+    lanes.push("S1", 9)
+    assert lanes.pop() == "S1:9"
+    lanes.open("S0", floor_us=LONG_AGO)
+    lanes.push("S2", 5, 11)
+    assert lanes.pop() == "S2:5!", "what is not late waits for S0"
+
+
+def test_what_is_left_of_a_window_is_not_waited_for():
+    lanes = Lanes("S1")
+    lanes.push("S1", 1, 2)
+    assert taken_by_hand(lanes) == "1"
+    lanes.merge.is_blocked = True
+    assert not lanes.merge.is_waiting
+
+
+def test_a_settling_that_was_broken_off_is_carried_out_again_to_the_same_end(monkeypatch: pytest.MonkeyPatch):
+    lanes = Lanes("S1 ~ S2")
+    lanes.push("S1", 1, 3, 5)
+    lanes.push("S2", 2, 4, 6)
+    for _ in range(4):
+        taken_by_hand(lanes)
+    told: list[str] = []
+    advance_to = Lane.advance_to
+
+    def broken_off(lane: Lane, given: int) -> None:
+        if told:
+            raise KeyboardInterrupt
+        told.append(lane.shard_id)
+        advance_to(lane, given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Lane, "advance_to", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            lanes.merge.settle()
+    lanes.merge.settle()
+    assert lanes.merge.clock == 4
+    assert [lane.given for lane in lanes.lanes.values()] == [2, 2]
+    lanes.merge._check()
+
+
+def test_where_nothing_is_held_back_what_comes_later_waits_for_the_rest_of_the_window():
+    lanes = Lanes("S1 ~ S2", holds=False)
+    lanes.push("S1", 3, 4)
+    assert lanes.pop(1) == "S1:3"
+    lanes.push("S2", 1)
+    assert lanes.pop() == "S1:4 S2:1!"
