@@ -16,8 +16,8 @@ from typing import Any
 
 from streamiter.clock import Clock
 from streamiter.errors import PositionTrimmed, TransientError
+from streamiter.log.kafka_errors import confluent, in_our_words
 from streamiter.log.kafka_messages import Run, runs_of
-from streamiter.log.kafka_words import confluent, in_our_words
 from streamiter.log.record import LogRecord
 
 TURN_SECONDS = 0.05  # for how long the consumer is asked at a time

@@ -7,7 +7,7 @@ from itertools import groupby, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from streamiter.log.kafka_words import confluent
+from streamiter.log.kafka_errors import confluent
 from streamiter.log.record import LogRecord
 
 _Headers = list[tuple[str, bytes | None]]
