@@ -154,8 +154,8 @@ class Server:
         if word == "WRONGTYPE":
             told = f": {self._layout}" if self._layout else ""
             return self._refusal(
-                f"{self._told}: one of its keys holds a value of another type, which another program wrote{told}; "
-                "TYPE KEY tells which one it is: rename or delete that"
+                f"{self._told}: one of its keys holds a value of another type, which another program wrote{told}. TYPE KEY "
+                "tells which one it is: rename or delete that"
             )
         return self._refusal(f"{self._told}: {str(error).partition(' script: ')[0]}")
 
