@@ -96,7 +96,7 @@ def test_other_operations_are_unknown(sim, target, operation):
 
 @pytest.mark.parametrize("target", ["DynamoDB_20120810.", "Kinesis_20131202."])
 def test_operations_of_the_service_that_are_not_simulated_are_called_so(sim, target):
-    operation = {"DynamoDB_20120810.": "ListBackups", "Kinesis_20131202.": "CreateChannel"}[target]
+    operation = {"DynamoDB_20120810.": "SearchVectors", "Kinesis_20131202.": "CreateChannel"}[target]
     answer = ask(sim, operation, target=target).json
     assert answer["__type"].endswith("UnknownOperationException")
     assert answer["message"] == f"the simulator has no {operation}"

@@ -52,7 +52,7 @@ class _Check:
         self._shapes = shapes
         self._short_ids = short_ids
 
-    def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    def problems(self, name: str, value: Any, path: str, *, is_in_map: bool = False) -> Iterator[tuple[str, str, str]]:
         if name == "AttributeValue":
             check_attribute_form(value)
             return
@@ -63,14 +63,16 @@ class _Check:
         if kind == "structure":
             yield from self._members(shape, found, path)
         elif kind == "list":
-            yield from _length(shape, found, path)
+            if not is_in_map:  # which says so of all its values at once
+                yield from _length(shape, found, path)
             for place, element in enumerate(found, 1):
                 yield from self.problems(shape["member"]["shape"], element, f"{path}.{place}.member")
         elif kind == "map":
             yield from _length(shape, found, path)
             yield from _keys(self._shapes[shape["key"]["shape"]], found, path)
+            yield from _lists(self._shapes[shape["value"]["shape"]], found, path)
             for key, element in found.items():
-                yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member")
+                yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member", is_in_map=True)
         elif kind == "string":
             # A wrong ARN is "Invalid StreamArn" to the service, however short.
             if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
@@ -115,9 +117,19 @@ def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[s
 def _keys(shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
     least, most = shape.get("min", 0), shape.get("max", math.inf)
     if not all(least <= len(key) <= most for key in value):
-        rules = f"Member must have length less than or equal to {most}"
-        rules += f", Member must have length greater than or equal to {least}"
-        yield _shown(value), path, f"have keys that satisfy constraint: [{rules}]"
+        yield _shown(value), path, f"Map keys must satisfy constraint: [{_both(least, most)}]"
+
+
+def _lists(shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    least, most = shape.get("min", 0), shape.get("max", math.inf)
+    if shape["type"] == "list" and any(
+        isinstance(one, list) and not least <= len(one) <= most for one in value.values()
+    ):
+        yield _shown(value), path, f"Map value must satisfy constraint: [{_both(least, most)}]"
+
+
+def _both(least: float, most: float) -> str:
+    return f"Member must have length less than or equal to {most}, Member must have length greater than or equal to {least}"
 
 
 def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[str, str, str]]:

@@ -1,17 +1,15 @@
-"""The account: its limits and endpoints, and point-in-time recovery as it is set, of which nothing can be restored here."""
+"""The account: its limits and endpoints, and the older calls on global tables, of which it has none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.clock import SECOND_US
-from streamiter.testing.http.refusal import Refusal
-from streamiter.testing.tables.table import Backups, StoredTable
+from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.tables.table import StoredTable
 
 Body = Mapping[str, Any]
 
-_DAY_US = 86400 * SECOND_US
 _LIMITS = {
     "AccountMaxReadCapacityUnits": 80000,
     "AccountMaxWriteCapacityUnits": 80000,
@@ -21,45 +19,43 @@ _LIMITS = {
 
 
 class Account:
-    """Calls by name; `find` gives the table of a name, or None."""
+    """Calls by name; `find` gives the table of a name, or None; `named` that of a request, or refuses."""
 
-    def __init__(self, find: Callable[[str], StoredTable | None], region: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], StoredTable | None],
+        named: Callable[[Body], StoredTable],
+        region: Callable[[], str],
+    ) -> None:
         self._find = find
+        self._named = named
         self._region = region
         self.calls: dict[str, Callable[[Body, int], dict[str, Any]]] = {
             "DescribeLimits": lambda _body, _now_us: dict(_LIMITS),
             "DescribeEndpoints": self._endpoints,
-            "DescribeContinuousBackups": lambda body, now_us: _told(self._table(body), now_us),
-            "UpdateContinuousBackups": self._update_backups,
+            "CreateGlobalTable": self._create_global,
+            "DescribeGlobalTable": _no_global,
+            "DescribeGlobalTableSettings": _no_global,
+            "ListGlobalTables": lambda _body, _now_us: {"GlobalTables": []},
+            "UpdateGlobalTable": _no_global,
+            "UpdateGlobalTableSettings": _no_global,
+            "DescribeTableReplicaAutoScaling": self._scaling,
         }
 
     def _endpoints(self, body: Body, now_us: int) -> dict[str, Any]:
         return {"Endpoints": [{"Address": f"dynamodb.{self._region()}.amazonaws.com", "CachePeriodInMinutes": 1440}]}
 
-    def _update_backups(self, body: Body, now_us: int) -> dict[str, Any]:
-        table = self._table(body)
-        asked = body["PointInTimeRecoverySpecification"]
-        before, is_on = table.backups, asked["PointInTimeRecoveryEnabled"]
-        since_us = before.since_us if before.is_on and is_on else now_us
-        table.backups = Backups(is_on, asked.get("RecoveryPeriodInDays", before.days), since_us)
-        return _told(table, now_us)
+    def _create_global(self, body: Body, now_us: int) -> dict[str, Any]:
+        name = body["GlobalTableName"]
+        if self._find(name) is None:
+            raise Refusal("TableNotFoundException", f"Table not found: {name}")
+        raise invalid(f"The simulator has no global tables: {name} stays in its one region")
 
-    def _table(self, body: Body) -> StoredTable:
-        table = self._find(body["TableName"])
-        if table is None:
-            raise Refusal("TableNotFoundException", f"Table not found: {body['TableName']}")
-        return table
+    def _scaling(self, body: Body, now_us: int) -> dict[str, Any]:
+        table = self._named(body)
+        told = {"TableName": table.name, "TableStatus": "ACTIVE", "Replicas": []}
+        return {"TableAutoScalingDescription": told}
 
 
-def _told(table: StoredTable, now_us: int) -> dict[str, Any]:
-    backups = table.backups
-    recovery: dict[str, Any] = {"PointInTimeRecoveryStatus": "ENABLED" if backups.is_on else "DISABLED"}
-    if backups.is_on:
-        earliest_us = max(backups.since_us, now_us - backups.days * _DAY_US)
-        recovery |= {
-            "RecoveryPeriodInDays": backups.days,
-            "EarliestRestorableDateTime": earliest_us / SECOND_US,
-            "LatestRestorableDateTime": max(earliest_us, now_us - 300 * SECOND_US) / SECOND_US,
-        }
-    told = {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": recovery}
-    return {"ContinuousBackupsDescription": told}
+def _no_global(body: Body, _now_us: int) -> dict[str, Any]:
+    raise Refusal("GlobalTableNotFoundException", f"Global table with name: '{body['GlobalTableName']}' does not exist")

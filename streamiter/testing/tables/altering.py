@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
-from streamiter.testing.tables.creation import MOST_GLOBAL, NO_THROUGHPUT, check_index_billing, read_index
+from streamiter.testing.tables.creation import MOST_GLOBAL, NO_THROUGHPUT, check_bounds, check_index_billing, read_index
 from streamiter.testing.tables.schema import Index
 from streamiter.testing.tables.table import StoredTable
 
@@ -40,6 +40,9 @@ class Alteration:
             self._kinds[definition["AttributeName"]] = definition["AttributeType"]
         self._check_billing()
         updates = self._body.get("GlobalSecondaryIndexUpdates", ())
+        for update in updates:
+            for asked in update.values():
+                check_bounds(asked.get("ProvisionedThroughput"), asked["IndexName"])
         made = [update for update in updates if update.keys() & {"Create", "Delete"}]
         if any(len(update) != 1 for update in updates):
             raise wrong_value("Only one of Create, Update or Delete can be specified in GlobalSecondaryIndexUpdate")
@@ -73,10 +76,9 @@ class Alteration:
             self._table.items.drop_index(self._dropped)
         if self._created is not None:
             schema.indexes[self._created.name] = self._created
-        used = {*schema.keys, *(name for index in schema.indexes.values() for name in index.keys)}
-        kinds = {name: kind for name, kind in self._kinds.items() if name in used}
         schema.kinds.clear()
-        schema.kinds.update(kinds)
+        schema.kinds.update(self._kinds)
+        schema.forget_unused()
         if self._created is not None:
             self._table.items.add_index(self._created)
 
@@ -86,6 +88,7 @@ class Alteration:
         now = self._table.settings.get("BillingMode", "PROVISIONED")
         mode = self._body.get("BillingMode", now)
         asked = self._body.get("ProvisionedThroughput")
+        check_bounds(asked)
         if mode == "PAY_PER_REQUEST" and asked is not None:
             raise wrong_value(
                 "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"

@@ -14,10 +14,15 @@ Body = Mapping[str, Any]
 MOST_GLOBAL = 20
 MOST_LOCAL = 5
 MOST_INCLUDED = 100
+MOST_UNITS = 10**12
 _KEYS = ("HASH", "RANGE")
 _PLACES = ("first", "second")
 NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 _KEPT = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
+_TOO_MANY = {
+    "LocalSecondaryIndexes": "Number of LocalSecondaryIndexes exceeds",
+    "GlobalSecondaryIndexes": "GlobalSecondaryIndex count exceeds the",
+}
 NO_THROUGHPUT = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 
 
@@ -61,6 +66,7 @@ def _settings(body: Body) -> dict[str, Any]:
 
 def _check_billing(body: Body) -> None:
     has_units = "ProvisionedThroughput" in body
+    check_bounds(body.get("ProvisionedThroughput"))
     if body.get("BillingMode", "PROVISIONED") == "PAY_PER_REQUEST":
         if has_units:
             raise wrong_value(
@@ -70,6 +76,14 @@ def _check_billing(body: Body) -> None:
         raise wrong_value(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
         )
+
+
+def check_bounds(throughput: Body | None, index: str | None = None) -> None:
+    """Refuses more units than the service can count."""
+    for name, units in (throughput or {}).items():
+        if units > MOST_UNITS:
+            where = f" for index {index}" if index else ""
+            raise invalid(f"Given value {units} for {name} is out of bounds{where}")
 
 
 def _kinds(definitions: Sequence[Body]) -> dict[str, str]:
@@ -141,9 +155,10 @@ def _indexes(body: Body, keys: tuple[str, ...], kinds: Mapping[str, str]) -> lis
                 raise wrong_value(f"Duplicate index name: {index.name}")
             found.append(index)
         if len(asked) > most:
-            what = member.replace("Indexes", "Index")
-            raise wrong_value(f"{what} count exceeds the per-table limit of {most}")
-    _check_billing_of(found, body.get("BillingMode", "PROVISIONED"))
+            raise wrong_value(f"{_TOO_MANY[member]} per-table limit of {most}")
+    for index in found:
+        if index.is_global:
+            _check_units(index, body.get("BillingMode", "PROVISIONED"))
     _check_included(found)
     return found
 
@@ -176,14 +191,20 @@ def _check_local(index: Index, keys: tuple[str, ...]) -> None:
         )
 
 
-def _check_billing_of(indexes: Sequence[Index], mode: str) -> None:
-    for index in indexes:
-        if index.is_global:
-            check_index_billing(index, mode)
+def _check_units(index: Index, mode: str) -> None:
+    """A global index of a new table has throughput where the table has; UpdateTable says the same in other words."""
+    check_bounds(index.more.get("ProvisionedThroughput"), index.name)
+    has_units = "ProvisionedThroughput" in index.more
+    if mode == "PAY_PER_REQUEST" and has_units:
+        raise wrong_value(
+            f"ProvisionedThroughput should not be specified for index: {index.name} when BillingMode is PAY_PER_REQUEST"
+        )
+    if mode == "PROVISIONED" and not has_units:
+        raise wrong_value(f"ProvisionedThroughput is not specified for index: {index.name}")
 
 
 def check_index_billing(index: Index, mode: str) -> None:
-    """A global index of a table has throughput where the table has."""
+    """A global index that a table gets later has throughput where the table has."""
     has_units = "ProvisionedThroughput" in index.more
     if mode == "PAY_PER_REQUEST" and has_units:
         raise wrong_value(

@@ -41,6 +41,8 @@ def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None 
             "BillingMode": "PROVISIONED",
             "LastUpdateToPayPerRequestDateTime": settings["OnDemandSince"],
         }
+    if "RestoreSummary" in settings:
+        told["RestoreSummary"] = settings["RestoreSummary"]
     if "TableClass" in settings:
         told["TableClassSummary"] = {"TableClass": settings["TableClass"]}
     if "OnDemandThroughput" in settings:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.tables.page_tokens import read_token, write_token
 from streamiter.testing.tables.partiql import KeysOf, Statement, parse
 
 Body = dict[str, Any]
@@ -13,6 +14,11 @@ Do = Callable[[str, Body], Body]  # an operation of the tables, and its body
 
 _ACTIONS = {"PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete", "ConditionCheck": "ConditionCheck"}
 _DUPLICATE = "Duplicate primary key exists in table"
+
+CAPACITY = "ReturnConsumedCapacity"
+ON_FAILURE = "ReturnValuesOnConditionCheckFailure"
+_OF_READS = (CAPACITY, "ConsistentRead", "Limit")
+_OF_WRITES = (CAPACITY, ON_FAILURE)
 
 # What a refusal is called where it is one statement's of a batch.
 _BATCH_CODES = {
@@ -34,77 +40,102 @@ class Statements:
         self._do = do
 
     def execute(self, asked: Mapping[str, Any]) -> Body:
-        """ExecuteStatement."""
+        """ExecuteStatement: of a SELECT a page, and what the next one goes on from."""
         statement = self._parse(asked)
         if statement.verb == "EXISTS":
             raise invalid("EXISTS is for transactions")
-        return {"Items": self._run(statement, asked)}
+        place = read_token(asked["NextToken"], asked) if statement.is_read and "NextToken" in asked else {}
+        answer = self._run(statement, asked, **place)
+        told: Body = {"Items": _items(answer)}
+        if "LastEvaluatedKey" in answer:
+            told["LastEvaluatedKey"] = answer["LastEvaluatedKey"]
+            told["NextToken"] = write_token(answer["LastEvaluatedKey"], asked)
+        return told | _consumed(answer)
 
     def execute_batch(self, body: Mapping[str, Any]) -> Body:
         """BatchExecuteStatement: each by itself, and some may fail; all read, or all write."""
-        responses = [self._respond(asked) for asked in self._same_kind(body["Statements"])]
-        return {"Responses": responses}
+        parsed = [self._parsed(asked) for asked in body["Statements"]]
+        if len({one.is_read for one in parsed if isinstance(one, Statement)}) > 1:
+            raise invalid("A batch reads or writes: it cannot have both kinds of statements")
+        consumed: list[Body] = []
+        responses = []
+        for one, asked in zip(parsed, body["Statements"], strict=True):
+            how = {name: body[name] for name in (CAPACITY,) if name in body}
+            responses.append(self._respond(one, {**asked, **how}, consumed))
+        return {"Responses": responses} | ({"ConsumedCapacity": consumed} if consumed else {})
 
     def execute_transaction(self, body: Mapping[str, Any]) -> Body:
         """ExecuteTransaction: all or none; all read, or all write."""
         statements = [self._parse(asked) for asked in body["TransactStatements"]]
         if len({statement.is_read for statement in statements}) > 1:
             raise invalid("A transaction reads or writes: it cannot have both kinds of statements")
+        how = {name: body[name] for name in (CAPACITY,) if name in body}
         if statements[0].is_read:
-            found = [self._run(statement, {}) for statement in statements]
-            return {"Responses": [{"Item": items[0]} if items else {} for items in found]}
+            gets = [{"Get": _get(statement, "ExecuteTransaction")} for statement in statements]
+            return self._do("TransactGetItems", {"TransactItems": gets, **how})
         items = [{_ACTIONS[statement.operation]: _action(statement)} for statement in statements]
+        for item, asked in zip(items, body["TransactStatements"], strict=True):
+            [action] = item.values()
+            action.update({name: asked[name] for name in (ON_FAILURE,) if name in asked})
         try:
-            self._do("TransactWriteItems", {"TransactItems": items})
+            answer = self._do("TransactWriteItems", {"TransactItems": items, **how})
         except Refusal as refusal:
             raise _as_duplicates(refusal, statements) from None
-        return {"Responses": [{} for _ in statements]}
+        return {"Responses": [{} for _ in statements]} | _consumed(answer)
 
     # -- inside
 
     def _parse(self, asked: Mapping[str, Any]) -> Statement:
         return parse(asked["Statement"], asked.get("Parameters") or (), self._keys_of)
 
-    def _run(self, statement: Statement, asked: Mapping[str, Any]) -> list[Body]:
-        """What one statement gives."""
-        body = statement.body
-        if statement.is_read:
-            return self._scan(body)
-        if asked.get("ReturnValuesOnConditionCheckFailure") is not None:
-            body = body | {"ReturnValuesOnConditionCheckFailure": asked["ReturnValuesOnConditionCheckFailure"]}
+    def _parsed(self, asked: Mapping[str, Any]) -> Statement | Refusal:
         try:
-            answer = self._do(statement.operation, body)
+            return self._parse(asked)
+        except Refusal as refusal:
+            return refusal
+
+    def _run(self, statement: Statement, asked: Mapping[str, Any], **more: Any) -> Body:
+        """What one statement gives, as the answer of its operation."""
+        members = _OF_READS if statement.is_read else _OF_WRITES
+        body = statement.body | {name: asked[name] for name in members if name in asked} | more
+        try:
+            return self._do(statement.operation, body)
         except Refusal as refusal:
             if statement.verb == "INSERT" and refusal.name == "ConditionalCheckFailedException":
                 raise Refusal("DuplicateItemException", _DUPLICATE) from None
             raise
-        return [answer["Attributes"]] if answer.get("Attributes") else []
 
-    def _scan(self, body: Body) -> list[Body]:
-        items: list[Body] = []
-        while True:
-            page = self._do("Scan", body)
-            items += page["Items"]
-            if "LastEvaluatedKey" not in page:
-                return items
-            body = body | {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-
-    def _respond(self, asked: Mapping[str, Any]) -> Body:
+    def _respond(self, one: Statement | Refusal, asked: Mapping[str, Any], consumed: list[Body]) -> Body:
+        if isinstance(one, Refusal):
+            return {"Error": _error(one)}
         try:
-            statement = self._parse(asked)
+            if one.verb == "EXISTS":
+                raise invalid("EXISTS is for transactions")
+            if one.is_read:
+                _get(one, "BatchExecuteStatement")
+            answer = self._run(one, asked)
         except Refusal as refusal:
-            return {"Error": _error(refusal)}
-        try:
-            items = self._run(statement, asked)
-        except Refusal as refusal:
-            return {"Error": _error(refusal), "TableName": statement.table}
-        return {"TableName": statement.table} | ({"Item": items[0]} if items else {})
+            return {"Error": _error(refusal), "TableName": one.table}
+        consumed += _consumed(answer).values()
+        items = _items(answer)
+        return {"TableName": one.table} | ({"Item": items[0]} if items else {})
 
-    @staticmethod
-    def _same_kind(asked: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        if len({str(one["Statement"]).split(None, 1)[:1] == ["SELECT"] for one in asked}) > 1:
-            raise invalid("A batch reads or writes: it cannot have both kinds of statements")
-        return asked
+
+def _items(answer: Body) -> list[Body]:
+    if "Items" in answer:
+        return list(answer["Items"])
+    return [answer["Attributes"]] if answer.get("Attributes") else []
+
+
+def _consumed(answer: Body) -> Body:
+    return {name: answer[name] for name in ("ConsumedCapacity",) if name in answer}
+
+
+def _get(statement: Statement, operation: str) -> Body:
+    """A SELECT as the Get of the one item that it names."""
+    if statement.get is None:
+        raise invalid(f"Select statements within {operation} must specify the primary key in the where clause.")
+    return statement.get
 
 
 def _action(statement: Statement) -> Body:
