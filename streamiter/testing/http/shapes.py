@@ -20,6 +20,8 @@ from streamiter.testing.truth.attributes import check_attribute_form
 MOST_PROBLEMS = 10  # are told of one request, as the service does
 MOST_MATCHED = 8192  # characters of a text that a pattern is tried on
 MOST_SHOWN = 512  # characters of a value that is quoted
+# What Java writes in another way than Python: printable text, and what lies beyond 16 bits.
+_OF_JAVA = {r"\p{Print}": r"[ -~]", r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010FFFF"}
 # In which order the service lists an enum's values, where that is known.
 _LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
 
@@ -140,11 +142,18 @@ def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[
 
 
 def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
-    if "pattern" in shape and not re.fullmatch(shape["pattern"], value[:MOST_MATCHED]):
+    if "pattern" in shape and not re.fullmatch(_python(shape["pattern"]), value[:MOST_MATCHED]):
         yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
     if "enum" in shape and value not in shape["enum"]:
         told = _LISTED.get(name) or sorted(shape["enum"])
         yield _shown(value), path, f"satisfy enum value set: [{', '.join(told)}]"
+
+
+def _python(pattern: str) -> str:
+    """A pattern of the service's, which is one of Java's, as Python writes it."""
+    for java, own in _OF_JAVA.items():
+        pattern = pattern.replace(java, own)
+    return pattern
 
 
 def _shown(value: object) -> str:

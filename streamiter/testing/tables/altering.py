@@ -31,6 +31,11 @@ class Alteration:
         """The index that is made."""
         return None if self._created is None else self._created.name
 
+    @property
+    def dropping(self) -> str | None:
+        """The index that goes."""
+        return self._dropped
+
     def check(self, now_seconds: float) -> None:
         """Refuses what cannot be done; nothing is changed yet."""
         for member in _REPLICAS:

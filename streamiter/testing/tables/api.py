@@ -16,7 +16,7 @@ from streamiter.testing.tables.backups import TableBackups
 from streamiter.testing.tables.calls import ItemCalls
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.creation import in_use, read_new_table
-from streamiter.testing.tables.descriptions import described, key_schema
+from streamiter.testing.tables.descriptions import described, dropped_index, key_schema
 from streamiter.testing.tables.destinations import Destinations
 from streamiter.testing.tables.insights import Insights
 from streamiter.testing.tables.policies import Policies, check_policy
@@ -205,13 +205,17 @@ class TableApi:
         check_update(body, table.name, has_stream=table.truth.has_stream)
         alteration = Alteration(body, table)
         alteration.check(now_us / SECOND_US)
+        dropped = dropped_index(table, alteration.dropping)
         alteration.apply()
         specification = body.get("StreamSpecification")
         if specification is not None and specification["StreamEnabled"]:
             self._service.enable_by_itself(table.truth, specification["StreamViewType"], now_us)
         elif specification is not None:
             table.truth.latest.disable(now_us, microseconds(self._knobs.disabling))
-        return {"TableDescription": described(table, "UPDATING", making=alteration.making)}
+        told = described(table, "UPDATING", making=alteration.making)
+        if dropped is not None:
+            told.setdefault("GlobalSecondaryIndexes", []).append(dropped)
+        return {"TableDescription": told}
 
     def _delete_table(self, body: Body, now_us: int) -> Body:
         table = self._named(body)

@@ -14,8 +14,8 @@ Body = dict[str, Any]
 
 
 def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None = None) -> Body:
-    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes or drops:
-    the change begins, though here it is done at once."""
+    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes: the change
+    begins, though here it is done at once."""
     truth, settings = table.truth, table.settings
     told: Body = {
         "AttributeDefinitions": [
@@ -50,13 +50,19 @@ def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None 
     encryption = settings.get("SSESpecification", {})
     if encryption.get("Enabled"):
         told["SSEDescription"] = {"Status": "ENABLED", "SSEType": encryption.get("SSEType", "KMS")}
-        if "KMSMasterKeyId" in encryption:
-            told["SSEDescription"]["KMSMasterKeyArn"] = encryption["KMSMasterKeyId"]
+        told["SSEDescription"]["KMSMasterKeyArn"] = _key_arn(table, encryption.get("KMSMasterKeyId", "aws/dynamodb"))
     for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [index for index in table.schema.indexes.values() if index.is_global is is_global]
         if indexes:
             told[member] = [_index(table, index, status, making) for index in indexes]
     return told | _stream(table)
+
+
+def dropped_index(table: StoredTable, name: str | None) -> Body | None:
+    """An index that an update drops, as its answer tells of it."""
+    if name is None:
+        return None
+    return {**_index(table, table.schema.indexes[name], "ACTIVE", None), "IndexStatus": "DELETING"}
 
 
 def key_schema(keys: Sequence[str]) -> list[dict[str, str]]:
@@ -83,6 +89,14 @@ def _index(table: StoredTable, index: Index, table_status: str, making: str | No
         if "OnDemandThroughput" in index.more:
             told["OnDemandThroughput"] = index.more["OnDemandThroughput"]
     return told
+
+
+def _key_arn(table: StoredTable, key: str) -> str:
+    """The ARN of a key that may be named by its ARN, its alias or its id; none of them is looked for."""
+    if key.startswith("arn:"):
+        return key
+    name = key if "/" in key else f"key/{key}"
+    return f"{table.truth.arn.partition(':table/')[0].replace(':dynamodb:', ':kms:')}:{name}"
 
 
 def _throughput(asked: Body) -> Body:
