@@ -106,6 +106,37 @@ def test_a_key_is_the_table_s(sim, pairs, key):
     assert len(sim.table("pairs").history) == 1
 
 
+@pytest.mark.parametrize(
+    "part, words",
+    [
+        ({"l": {"B": b"x" * 1025}}, "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"),
+        ({"g": {"S": "x" * 2049}}, "Size of hashkey has exceeded the maximum size limit of2048 bytes"),
+    ],
+)
+def test_the_key_of_an_index_has_a_size(sim, pairs, part, words):
+    with refused("ValidationException", words):
+        pairs.put_item(TableName="pairs", Item=KEY | part)
+    [(name, value)] = part.items()
+    with refused("ValidationException", "update the secondary index key beyond allowed size limits"):
+        pairs.update_item(
+            TableName="pairs", Key=KEY, UpdateExpression=f"SET {name} = :v", ExpressionAttributeValues={":v": value}
+        )
+    assert sim.table("pairs").history == []
+
+
+@pytest.mark.parametrize("name", ["ab", "a b", "x" * 256])
+def test_a_name_that_no_table_can_have_is_refused_wherever_it_stands(pairs, name):
+    for call, request in (
+        (pairs.get_item, {"TableName": name, "Key": KEY}),
+        (pairs.batch_get_item, {"RequestItems": {name: {"Keys": [KEY]}}}),
+        (pairs.batch_write_item, {"RequestItems": {name: [{"DeleteRequest": {"Key": KEY}}]}}),
+        (pairs.transact_get_items, {"TransactItems": [{"Get": {"TableName": name, "Key": KEY}}]}),
+        (pairs.transact_write_items, {"TransactItems": [{"Delete": {"TableName": name, "Key": KEY}}]}),
+    ):
+        with refused("ValidationException", "failed to satisfy constraint"):
+            call(**request)
+
+
 def test_an_index_takes_items_without_its_key(sim, pairs):
     pairs.put_item(TableName="pairs", Item=KEY)
     pairs.put_item(TableName="pairs", Item={**KEY, "g": {"S": "g"}, "l": {"B": b"l"}})

@@ -33,6 +33,7 @@ BASE: dict[str, Any] = {
 }
 WITH_G = {"AttributeDefinitions": kinds("pcg")}
 UNITS = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
+PROVISIONED: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,31 @@ UNITS = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
             },
             "ProjectionType is KEYS_ONLY, but NonKeyAttributes is specified",
         ),
-        ({**WITH_G, "GlobalSecondaryIndexes": [index(ProvisionedThroughput=UNITS)]}, "for index: by-g"),
+        (
+            {**WITH_G, "GlobalSecondaryIndexes": [index(ProvisionedThroughput=UNITS)]},
+            "ProvisionedThroughput should not be specified for index: by-g when BillingMode is PAY_PER_REQUEST",
+        ),
+        (
+            {**PROVISIONED, **WITH_G, "GlobalSecondaryIndexes": [index()]},
+            "ProvisionedThroughput is not specified for index: by-g",
+        ),
+        (
+            {**PROVISIONED, "ProvisionedThroughput": {**UNITS, "ReadCapacityUnits": 10**12 + 1}},
+            "Given value 1000000000001 for ReadCapacityUnits is out of bounds",
+        ),
+        (
+            {
+                **PROVISIONED,
+                **WITH_G,
+                "GlobalSecondaryIndexes": [index(ProvisionedThroughput={**UNITS, "WriteCapacityUnits": 10**13})],
+            },
+            "Given value 10000000000000 for WriteCapacityUnits is out of bounds for index by-g",
+        ),
+        (
+            {**WITH_G, "LocalSecondaryIndexes": [index(f"by-g{number}", "p", "g") for number in range(6)]},
+            "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
+        ),
+        ({"ResourcePolicy": "allow"}, "Invalid policy document"),
         (
             {**WITH_G, "GlobalSecondaryIndexes": [index(f"by-g{number}") for number in range(21)]},
             "GlobalSecondaryIndex count exceeds the per-table limit of 20",
@@ -133,6 +158,36 @@ def test_a_table_is_described_as_it_was_made(client):
     told = client.describe_table(TableName="made")["Table"]
     assert told["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
     assert told["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+    assert told["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+    with refused("ValidationException", "ProvisionedThroughput is not specified for index: by-g"):
+        client.update_table(TableName="made", BillingMode="PROVISIONED", ProvisionedThroughput=UNITS)
+    with refused("ValidationException", "At least one of ProvisionedThroughput, BillingMode"):
+        client.update_table(TableName="made", GlobalSecondaryIndexUpdates=[])
+
+
+def test_an_index_that_goes_is_told_of_once_more(client):
+    client.create_table(**BASE | {**WITH_G, "GlobalSecondaryIndexes": [index()]})
+    drop = [{"Delete": {"IndexName": "by-g"}}]
+    [told] = client.update_table(TableName="made", GlobalSecondaryIndexUpdates=drop)["TableDescription"][
+        "GlobalSecondaryIndexes"
+    ]
+    assert (told["IndexName"], told["IndexStatus"]) == ("by-g", "DELETING")
+    assert "GlobalSecondaryIndexes" not in client.describe_table(TableName="made")["Table"]
+
+
+@pytest.mark.parametrize(
+    "key, arn",
+    [
+        ({}, "arn:aws:kms:us-east-1:000000000000:alias/aws/dynamodb"),
+        ({"KMSMasterKeyId": "alias/own"}, "arn:aws:kms:us-east-1:000000000000:alias/own"),
+        ({"KMSMasterKeyId": "12-34"}, "arn:aws:kms:us-east-1:000000000000:key/12-34"),
+        ({"KMSMasterKeyId": "arn:aws:kms:eu-west-1:1:key/1"}, "arn:aws:kms:eu-west-1:1:key/1"),
+    ],
+)
+def test_encryption_is_described_with_its_key(client, key, arn):
+    client.create_table(**BASE | {"SSESpecification": {"Enabled": True, "SSEType": "KMS", **key}})
+    told = client.describe_table(TableName="made")["Table"]["SSEDescription"]
+    assert told == {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": arn}
 
 
 def test_a_description_counts_items_and_bytes(client):

@@ -69,6 +69,8 @@ class Alteration:
             settings |= {"BillingMode": mode, "OnDemandSince": self._now_seconds}
             if mode == "PAY_PER_REQUEST":
                 settings["ProvisionedThroughput"] = NO_THROUGHPUT
+                for index in schema.indexes.values():
+                    index.more.pop("ProvisionedThroughput", None)
         if "ProvisionedThroughput" in self._body:
             settings["ProvisionedThroughput"] = dict(self._body["ProvisionedThroughput"])
         for update in self._body.get("GlobalSecondaryIndexUpdates", ()):
@@ -102,6 +104,8 @@ class Alteration:
             raise wrong_value(
                 "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
             )
+        if mode == "PROVISIONED" and now != mode:
+            self._check_indexes_have_units()
         current = self._table.settings.get("ProvisionedThroughput", NO_THROUGHPUT)
         if asked is not None and dict(asked) == current and not self._body.get("GlobalSecondaryIndexUpdates"):
             told = " ".join(
@@ -113,6 +117,13 @@ class Alteration:
                 f"value. {told} Refer to the Amazon DynamoDB Developer Guide for current limits and how to request "
                 "higher limits."
             )
+
+    def _check_indexes_have_units(self) -> None:
+        updates = self._body.get("GlobalSecondaryIndexUpdates", ())
+        told = {asked["IndexName"] for update in updates for asked in update.values()}
+        for index in self._table.schema.indexes.values():
+            if index.is_global and index.name not in told:
+                raise wrong_value(f"ProvisionedThroughput is not specified for index: {index.name}")
 
     def _check_index(self, update: Body) -> None:
         [(kind, asked)] = update.items()

@@ -50,7 +50,9 @@ def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None 
     encryption = settings.get("SSESpecification", {})
     if encryption.get("Enabled"):
         told["SSEDescription"] = {"Status": "ENABLED", "SSEType": encryption.get("SSEType", "KMS")}
-        told["SSEDescription"]["KMSMasterKeyArn"] = _key_arn(table, encryption.get("KMSMasterKeyId", "aws/dynamodb"))
+        told["SSEDescription"]["KMSMasterKeyArn"] = _key_arn(
+            table, encryption.get("KMSMasterKeyId", "alias/aws/dynamodb")
+        )
     for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [index for index in table.schema.indexes.values() if index.is_global is is_global]
         if indexes:
