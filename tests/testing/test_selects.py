@@ -56,6 +56,18 @@ def test_a_select_of_a_partition(lines, where, found):
     assert "".join(numbers(run(lines, f"SELECT n FROM lines WHERE {where}"))) == found
 
 
+def test_a_nested_value_goes_by_its_last_name(lines):
+    deep = {"x": {"N": "1"}, "l": {"L": [{"S": "first"}, {"S": "second"}]}}
+    item = {"id": {"S": "deep"}, "n": {"N": "0"}, "m": {"M": deep}}
+    lines.tables.put_item(TableName="lines", Item=item)
+    select = "SELECT n, m.x, m.l[1], m.none FROM lines WHERE id = 'deep' AND n = 0"
+    expected = {"n": {"N": "0"}, "x": {"N": "1"}, "_3": {"S": "second"}}
+    assert run(lines, select) == [expected]
+    asked = [{"Statement": select}]
+    assert lines.tables.batch_execute_statement(Statements=asked)["Responses"][0]["Item"] == expected
+    assert lines.tables.execute_transaction(TransactStatements=asked)["Responses"] == [{"Item": expected}]
+
+
 def test_an_index_is_a_partition_s_too(lines):
     found = run(lines, "SELECT * FROM lines.\"by-g\" WHERE g = 'x' AND n >= 3 ORDER BY n DESC")
     assert numbers(found) == ["4", "4", "3", "3"]
@@ -71,6 +83,7 @@ def test_an_index_is_a_partition_s_too(lines):
         ("SELECT * FROM lines ORDER BY n", "at least one non-optional hash key condition"),
         ("SELECT * FROM lines WHERE id = 'a' ORDER BY odd", "must be part of the primary key"),
         ("SELECT * FROM lines WHERE id = 1", "Condition parameter type does not match schema type"),
+        ("SELECT * FROM lines WHERE id = 'a' AND f()", "Syntax error"),
         ("SELEKT * FROM lines", "unexpected 'SELEKT'"),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streamiter.testing.expressions.evaluating import found
+from streamiter.testing.expressions.terms import Path as Place
 from streamiter.testing.http.refusal import invalid
 from streamiter.testing.tables.partiql_parser import Parser
 from streamiter.testing.tables.partiql_terms import (
@@ -34,6 +36,7 @@ class Statement(NamedTuple):
     operation: str
     body: dict[str, Any]
     get: dict[str, Any] | None = None  # the same as a Get: of a SELECT that names one item, and asks nothing else of it
+    paths: tuple[Path, ...] = ()  # what a SELECT takes out of each item, where that is more than attributes
 
     @property
     def table(self) -> str:
@@ -42,6 +45,18 @@ class Statement(NamedTuple):
     @property
     def is_read(self) -> bool:
         return self.verb == "SELECT"
+
+    def selected(self, item: dict[str, Any]) -> dict[str, Any]:
+        """An item as a SELECT gives it: a path's value goes by its last name, or by its place among the paths if that is an
+        index, as PartiQL's specification says."""
+        if not self.paths:
+            return item
+        chosen = ((path, found(item, Place(path.steps))) for path in self.paths)
+        return {
+            path.steps[-1] if isinstance(path.steps[-1], str) else f"_{place}": value
+            for place, (path, value) in enumerate(chosen, 1)
+            if value is not None
+        }
 
 
 def parse(text: str, parameters: Sequence[Mapping[str, Any]], keys_of: KeysOf) -> Statement:
@@ -138,8 +153,9 @@ def _select(parser: Parser, keys_of: KeysOf) -> Statement:
     keys = keys_of(table, index)
     expressions = Expressions()
     body: dict[str, Any] = {"TableName": table} | ({} if index is None else {"IndexName": index})
+    attributes = list(dict.fromkeys(Path(path.steps[:1]) for path in paths))
     if paths:
-        body["ProjectionExpression"] = ", ".join(map(expressions.write, paths))
+        body["ProjectionExpression"] = ", ".join(map(expressions.write, attributes))
     conditions = conjuncts(parser.condition() if parser.words.take_if("WHERE") else None)
     of_keys, others = _key_conditions(conditions, keys)
     is_query = keys[0] in of_keys and not any(name in keys for term in others for name in attributes_of(term))
@@ -152,8 +168,8 @@ def _select(parser: Parser, keys_of: KeysOf) -> Statement:
     body |= _order(parser, keys, is_query=is_query) | expressions.members
     get = None
     if index is None and not others and all(_named_key(of_keys.get(name), keys) for name in keys):
-        get = _one(table, {name: of_keys[name].terms[1].typed for name in keys}, paths)
-    return Statement("SELECT", "Query" if is_query else "Scan", body, get)
+        get = _one(table, {name: of_keys[name].terms[1].typed for name in keys}, attributes)
+    return Statement("SELECT", "Query" if is_query else "Scan", body, get, () if attributes == paths else tuple(paths))
 
 
 def _one(table: str, key: dict[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
@@ -182,10 +198,10 @@ def _conditioned_key(term: Term, keys: Sequence[str]) -> str | None:
     if name is not None or not isinstance(term, Infix | Call):
         return name
     is_one = term.words in _ORDERED if isinstance(term, Infix) else term.name == "begins_with" and len(term.terms) == 2
-    path, *values = term.terms
-    if not is_one or not isinstance(path, Path) or not all(isinstance(value, Value) for value in values):
+    if not is_one or not isinstance(term.terms[0], Path) or not all(isinstance(one, Value) for one in term.terms[1:]):
         return None
-    return str(path.steps[0]) if len(path.steps) == 1 and path.steps[0] in keys[1:] else None
+    steps = term.terms[0].steps
+    return str(steps[0]) if len(steps) == 1 and steps[0] in keys[1:] else None
 
 
 def _order(parser: Parser, keys: Sequence[str], *, is_query: bool) -> dict[str, Any]:
@@ -218,18 +234,18 @@ def _exists(parser: Parser, keys_of: KeysOf) -> Statement:
 
 def _key_and_conditions(parser: Parser, keys: Sequence[str]) -> tuple[dict[str, Any], list[Term]]:
     """The item that WHERE names, and what else it asks of it."""
-    found: dict[str, Any] = {}
+    key: dict[str, Any] = {}
     conditions: list[Term] = []
     for term in conjuncts(parser.condition() if parser.words.take_if("WHERE") else None):
         name = _named_key(term, keys)
-        if name is None or name in found:
+        if name is None or name in key:
             conditions.append(term)
         else:
             assert isinstance(term, Infix)
-            found[name] = term.terms[1].typed
-    if len(found) < len(keys):
+            key[name] = term.terms[1].typed
+    if len(key) < len(keys):
         raise invalid("Where clause does not contain a mandatory equality on all key attributes")
-    return found, conditions
+    return key, conditions
 
 
 def _named_key(term: Term | None, keys: Sequence[str]) -> str | None:

@@ -46,7 +46,7 @@ class Statements:
             raise invalid("EXISTS is for transactions")
         place = read_token(asked["NextToken"], asked) if statement.is_read and "NextToken" in asked else {}
         answer = self._run(statement, asked, **place)
-        told: Body = {"Items": _items(answer)}
+        told: Body = {"Items": list(map(statement.selected, _items(answer)))}
         if "LastEvaluatedKey" in answer:
             told["LastEvaluatedKey"] = answer["LastEvaluatedKey"]
             told["NextToken"] = write_token(answer["LastEvaluatedKey"], asked)
@@ -72,7 +72,10 @@ class Statements:
         how = {name: body[name] for name in (CAPACITY,) if name in body}
         if statements[0].is_read:
             gets = [{"Get": _get(statement, "ExecuteTransaction")} for statement in statements]
-            return self._do("TransactGetItems", {"TransactItems": gets, **how})
+            answer = self._do("TransactGetItems", {"TransactItems": gets, **how})
+            for statement, told in zip(statements, answer["Responses"], strict=True):
+                told.update({name: statement.selected(item) for name, item in told.items()})
+            return answer
         items = [{_ACTIONS[statement.operation]: _action(statement)} for statement in statements]
         for item, asked in zip(items, body["TransactStatements"], strict=True):
             [action] = item.values()
@@ -118,7 +121,7 @@ class Statements:
             return {"Error": _error(refusal), "TableName": one.table}
         consumed += _consumed(answer).values()
         items = _items(answer)
-        return {"TableName": one.table} | ({"Item": items[0]} if items else {})
+        return {"TableName": one.table} | ({"Item": one.selected(items[0])} if items else {})
 
 
 def _items(answer: Body) -> list[Body]:
