@@ -10,24 +10,24 @@ import msgspec
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.kinesis.service import KinesisService
-from streamiter.testing.tables.account import Account
+from streamiter.testing.partiql.statements import Statements
 from streamiter.testing.tables.altering import Alteration
-from streamiter.testing.tables.backups import TableBackups
+from streamiter.testing.tables.beside.account import Account
+from streamiter.testing.tables.beside.backups import TableBackups
+from streamiter.testing.tables.beside.insights import Insights
+from streamiter.testing.tables.beside.policies import Policies, check_policy
+from streamiter.testing.tables.beside.tags import Tags, read_tags
+from streamiter.testing.tables.beside.transfers import Transfers
 from streamiter.testing.tables.calls import ItemCalls
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.creation import in_use, read_new_table
 from streamiter.testing.tables.descriptions import described, dropped_index, key_schema
 from streamiter.testing.tables.destinations import Destinations
-from streamiter.testing.tables.insights import Insights
-from streamiter.testing.tables.policies import Policies, check_policy
 from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.schema import Schema
 from streamiter.testing.tables.specification import check_update, view_at_creation
-from streamiter.testing.tables.statements import Statements
 from streamiter.testing.tables.table import StoredTable
-from streamiter.testing.tables.tags import Tags, read_tags
 from streamiter.testing.tables.targets import by_names, check_names, table_name
-from streamiter.testing.tables.transfers import Transfers
 from streamiter.testing.tables.writes import Outcome, commit
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.records import TTL_IDENTITY

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from streamiter.testing.tables.beside.recovery import Recovery
+from streamiter.testing.tables.beside.ttl import TimeToLive
 from streamiter.testing.tables.items import Items
-from streamiter.testing.tables.recovery import Recovery
 from streamiter.testing.tables.schema import Schema
-from streamiter.testing.tables.ttl import TimeToLive
 from streamiter.testing.truth.simulated_table import SimulatedTable
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from streamiter.testing.expressions.evaluating import found
 from streamiter.testing.expressions.terms import Path as Place
 from streamiter.testing.http.refusal import invalid
-from streamiter.testing.tables.partiql_parser import Parser
-from streamiter.testing.tables.partiql_terms import (
+from streamiter.testing.partiql.parser import Parser
+from streamiter.testing.partiql.terms import (
     Call,
     Expressions,
     Infix,
@@ -20,7 +20,7 @@ from streamiter.testing.tables.partiql_terms import (
     attributes_of,
     conjuncts,
 )
-from streamiter.testing.tables.partiql_words import malformed
+from streamiter.testing.partiql.words import malformed
 
 # The names of the key of a table, or of an index of it; a refusal where there is none.
 KeysOf = Callable[[str, str | None], Sequence[str]]

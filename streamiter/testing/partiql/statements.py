@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid
-from streamiter.testing.tables.page_tokens import read_token, write_token
-from streamiter.testing.tables.partiql import KeysOf, Statement, parse
+from streamiter.testing.partiql.page_tokens import read_token, write_token
+from streamiter.testing.partiql.statement import KeysOf, Statement, parse
 
 Body = dict[str, Any]
 Do = Callable[[str, Body], Body]  # an operation of the tables, and its body
