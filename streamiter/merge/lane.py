@@ -42,9 +42,9 @@ class Lane:
 
     __slots__ = (
         "_cut_count", "_cut_place", "_cut_us", "_cutting", "_just_opened", "_tip_us", "childless", "closed", "doubted_end",
-        "doubts", "dropped", "empties", "ended_us", "gap", "head", "is_at_tip", "is_gone", "last_us", "latest", "new_spoiled",
-        "newest_seen_us", "newest_us", "places", "precision", "rank", "read_up_to_us", "record_bytes", "records", "service_us",
-        "shard_id", "skip_before_us", "start", "times", "unresolved", "unweighed_bytes", "was_finished",
+        "doubts", "dropped", "empties", "ended_us", "floor_unknown", "gap", "head", "is_at_tip", "is_gone", "last_us", "latest",
+        "new_spoiled", "newest_seen_us", "newest_us", "places", "precision", "rank", "read_up_to_us", "record_bytes", "records",
+        "service_us", "shard_id", "skip_before_us", "start", "times", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -72,7 +72,7 @@ class Lane:
         self.is_gone = False  # the service does not know the shard any more
         self.childless = False  # ended, and listing after listing showed no child
         self.latest = False
-        self.unresolved = False
+        self.floor_unknown = False
         self.was_finished = False  # before a resume
         self.read_up_to_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
@@ -185,7 +185,7 @@ class Lane:
 
     def raise_floor(self, floor_us: int | None) -> None:
         """The ancestors' order times are known now: the lane's own are never below them. Only before the first page."""
-        self.unresolved = False
+        self.floor_unknown = False
         if floor_us is not None and (self.last_us is None or floor_us > self.last_us):
             self.last_us = self._cut_us = floor_us
 
