@@ -165,6 +165,15 @@ def test_a_table_is_described_as_it_was_made(client):
         client.update_table(TableName="made", GlobalSecondaryIndexUpdates=[])
 
 
+def test_a_key_keeps_its_type(client):
+    client.create_table(**BASE)
+    create = [{"Create": index("by-c", "c")}]
+    definitions = [{"AttributeName": "c", "AttributeType": "N"}]
+    with refused("ValidationException", "The type of c is S already"):
+        client.update_table(TableName="made", AttributeDefinitions=definitions, GlobalSecondaryIndexUpdates=create)
+    client.put_item(TableName="made", Item={"p": {"S": "a"}, "c": {"S": "1"}})
+
+
 def test_an_index_that_goes_is_told_of_once_more(client):
     client.create_table(**BASE | {**WITH_G, "GlobalSecondaryIndexes": [index()]})
     drop = [{"Delete": {"IndexName": "by-g"}}]

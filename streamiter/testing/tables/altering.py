@@ -42,7 +42,9 @@ class Alteration:
             if member in self._body:
                 raise invalid(f"The simulator has no global tables: {member} cannot be served")
         for definition in self._body.get("AttributeDefinitions", ()):
-            self._kinds[definition["AttributeName"]] = definition["AttributeType"]
+            name, kind = definition["AttributeName"], definition["AttributeType"]
+            if self._kinds.setdefault(name, kind) != kind:
+                raise wrong_value(f"The type of {name} is {self._kinds[name]} already: it cannot become {kind}")
         self._check_billing()
         updates = self._body.get("GlobalSecondaryIndexUpdates", ())
         for update in updates:

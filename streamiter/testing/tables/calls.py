@@ -16,7 +16,6 @@ from streamiter.testing.tables.transactions import MOST_BYTES, check_distinct, e
 from streamiter.testing.tables.transactions import read_gets as read_transaction_gets
 from streamiter.testing.tables.writes import (
     Write,
-    check_returns,
     check_write,
     commit,
     judge,
@@ -61,7 +60,6 @@ class ItemCalls:
     # -- one item
 
     def _write(self, kind: str, body: Body, now_us: int) -> Answer:
-        check_returns(kind, body)
         write = read_write(kind, body)
         table = self._find(body["TableName"])
         check_write(write, table)

@@ -9,7 +9,7 @@ from streamiter.testing.expressions.binding import paths_of
 from streamiter.testing.expressions.evaluating import meets, projected
 from streamiter.testing.expressions.terms import Condition, Path
 from streamiter.testing.expressions.values import Item
-from streamiter.testing.http.refusal import invalid, wrong_value
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 from streamiter.testing.tables.capacity import Consumed, asked, read_units
 from streamiter.testing.tables.key_conditions import KeyTest, Stretch, stretch_of, tests_of
 from streamiter.testing.tables.places import hashed, part, segment_bounds
@@ -50,12 +50,21 @@ def read_search(operation: str, body: Body) -> Search:
     if not is_query:
         _check_segments(body)
     expressions = Asked(body, QUERY if is_query else SCAN)
-    start = read_item(body["ExclusiveStartKey"]) if "ExclusiveStartKey" in body else None
+    start = _read_start(body)
     projection = expressions.projection()
     kept = expressions.filter("QueryFilter" if is_query else "ScanFilter")
     tests = _tests(expressions, body) if is_query else []
     expressions.finish()
     return Search(body, is_query, tests, kept, projection, start)
+
+
+def _read_start(body: Body) -> Item | None:
+    if "ExclusiveStartKey" not in body:
+        return None
+    try:
+        return read_item(body["ExclusiveStartKey"])
+    except Refusal as refusal:
+        raise Refusal(refusal.name, f"{_BAD_START}: {refusal.message}") from None
 
 
 def _tests(expressions: Asked, body: Body) -> list[KeyTest]:

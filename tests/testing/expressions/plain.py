@@ -159,7 +159,7 @@ def updated(item: dict[str, Any], update: list[Change], values: Mapping[str, Any
     new = copy.deepcopy(item)
     removed: list[tuple[list[Any], int]] = []
     for change in update:
-        holder = at(new, Path(change.path.steps[:-1])) if len(change.path.steps) > 1 else new
+        holder: Any = at(new, Path(change.path.steps[:-1])) if len(change.path.steps) > 1 else new
         last = change.path.steps[-1]
         if not isinstance(holder, dict if isinstance(last, str) else list):
             raise Unfit
@@ -173,6 +173,7 @@ def updated(item: dict[str, Any], update: list[Change], values: Mapping[str, Any
             else:
                 holder[last] = result
         elif result is MISSING:
+            assert isinstance(holder, dict)
             holder.pop(last, None)
         else:
             holder[last] = result
