@@ -10,7 +10,7 @@ import pytest
 
 from streamiter.testing.http.descriptions import description
 from streamiter.testing.http.refusal import Refusal
-from streamiter.testing.http.shapes import check
+from streamiter.testing.http.shapes import _LISTED, check
 
 NAME = "#name"
 DEEPEST = 9
@@ -150,3 +150,23 @@ def test_a_map_tells_of_all_its_values_at_once():
         "Map value must satisfy constraint: [Member must have length less than or equal to 25, "
         "Member must have length greater than or equal to 1]"
     )
+
+
+@pytest.mark.parametrize(
+    "operation, body, listed",
+    [
+        ("Scan", {"Select": "ALL"}, "[SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]"),
+        ("Scan", {"ReturnConsumedCapacity": "ALL"}, "[INDEXES, TOTAL, NONE]"),
+        ("CreateTable", {"BillingMode": "NONE"}, "[PROVISIONED, PAY_PER_REQUEST]"),
+        ("UpdateItem", {"Key": {}, "ReturnValues": "ALL"}, "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"),
+    ],
+)
+def test_what_may_be_is_listed_in_the_service_s_order(operation, body, listed):
+    with pytest.raises(Refusal) as told:
+        check("dynamodb", operation, {"TableName": "things", **body})
+    assert told.value.message.endswith(f"Member must satisfy enum value set: {listed}")
+
+
+@pytest.mark.parametrize("name", sorted(_LISTED))
+def test_the_service_s_order_lacks_nothing(name):
+    assert sorted(_LISTED[name]) == sorted(shape(name)["enum"])

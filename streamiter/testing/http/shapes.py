@@ -23,7 +23,20 @@ MOST_SHOWN = 512  # characters of a value that is quoted
 # What Java writes in another way than Python: printable text, and what lies beyond 16 bits.
 _OF_JAVA = {r"\p{Print}": r"[ -~]", r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010FFFF"}
 # In which order the service lists an enum's values, where that is known.
-_LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
+_LISTED = {
+    "AttributeAction": ["ADD", "PUT", "DELETE"],
+    "BillingMode": ["PROVISIONED", "PAY_PER_REQUEST"],
+    "ComparisonOperator": [
+        *("IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL"),
+        *("NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"),
+    ],
+    "ConditionalOperator": ["OR", "AND"],
+    "ReturnConsumedCapacity": ["INDEXES", "TOTAL", "NONE"],
+    "ReturnItemCollectionMetrics": ["SIZE", "NONE"],
+    "ReturnValue": ["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"],
+    "Select": ["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"],
+    "StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"],
+}
 
 
 def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
