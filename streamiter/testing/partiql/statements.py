@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.testing.http.refusal import Refusal, invalid
+import msgspec
+
+from streamiter.testing.http.refusal import Refusal, invalid, throughput_exceeded
 from streamiter.testing.partiql.page_tokens import read_token, write_token
 from streamiter.testing.partiql.statement import KeysOf, Statement, parse
 
 Body = dict[str, Any]
+Leaves = Callable[[str, bytes], bool]  # an operation, and a part of it: whether that is left undone
 Do = Callable[[str, Body], Body]  # an operation of the tables, and its body
 
 _ACTIONS = {"PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete", "ConditionCheck": "ConditionCheck"}
@@ -35,9 +38,10 @@ _BATCH_CODES = {
 class Statements:
     """Takes statements apart, and has the tables do what they say."""
 
-    def __init__(self, keys_of: KeysOf, do: Do) -> None:
+    def __init__(self, keys_of: KeysOf, do: Do, leaves: Leaves) -> None:
         self._keys_of = keys_of
         self._do = do
+        self._leaves = leaves
 
     def execute(self, asked: Mapping[str, Any]) -> Body:
         """ExecuteStatement: of a SELECT a page, and what the next one goes on from."""
@@ -116,6 +120,10 @@ class Statements:
                 raise invalid("EXISTS is for transactions")
             if one.is_read:
                 _get(one, "BatchExecuteStatement")
+            if self._leaves(
+                "BatchExecuteStatement", msgspec.json.encode([asked["Statement"], asked.get("Parameters")])
+            ):
+                raise throughput_exceeded()
             answer = self._run(one, asked)
         except Refusal as refusal:
             return {"Error": _error(refusal), "TableName": one.table}

@@ -161,6 +161,7 @@ class TableApi:
         return Statements(
             self._keys_of,
             lambda operation, body: self._items.calls[operation](body, now_us),
+            self._leaves,
         )
 
     def _keys_of(self, name: str, index: str | None) -> tuple[str, ...]:
