@@ -246,15 +246,15 @@ def test_what_has_no_backing_is_told_so(client):
     assert told["PointInTimeRecoveryDescription"]["RecoveryPeriodInDays"] == 7
     with refused("TableNotFoundException", "Table not found: nothing"):
         client.describe_continuous_backups(TableName="nothing")
-    with refused("ValidationException", "no global tables"):
-        client.create_global_table(GlobalTableName="made", ReplicationGroup=[{"RegionName": "eu-west-1"}])
     with refused("GlobalTableNotFoundException", "'made' does not exist"):
         client.describe_global_table(GlobalTableName="made")
     assert client.list_global_tables()["GlobalTables"] == []
     scaling = client.describe_table_replica_auto_scaling(TableName="made")["TableAutoScalingDescription"]
     assert scaling["Replicas"] == []
-    with refused("ValidationException", "no global tables"):
-        client.update_table(TableName="made", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    with refused("ValidationException", "no consistency among regions"):
+        client.update_table(TableName="made", MultiRegionConsistency="STRONG")
+    with refused("UnknownOperationException", "the simulator has no UpdateGlobalTableSettings"):
+        client.update_global_table_settings(GlobalTableName="made")
 
 
 @pytest.mark.parametrize("operation", ["describe_table", "delete_table", "update_table", "describe_time_to_live"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
+from streamiter.testing.tables.beside.global_tables import changed_replicas
 from streamiter.testing.tables.creation import MOST_GLOBAL, NO_THROUGHPUT, check_bounds, check_index_billing, read_index
 from streamiter.testing.tables.schema import Index
 from streamiter.testing.tables.table import StoredTable
@@ -13,7 +14,7 @@ from streamiter.testing.tables.table import StoredTable
 Body = Mapping[str, Any]
 
 _SETTINGS = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
-_REPLICAS = ("ReplicaUpdates", "MultiRegionConsistency", "GlobalTableWitnessUpdates")
+_UNSERVED = ("MultiRegionConsistency", "GlobalTableWitnessUpdates")
 
 
 class Alteration:
@@ -25,6 +26,8 @@ class Alteration:
         self._created: Index | None = None
         self._dropped: str | None = None
         self._kinds = dict(table.schema.kinds)
+        self._replicas = table.replicas
+        self.replica_statuses: dict[str, str] = {}  # of those that are made, changed or dropped
 
     @property
     def making(self) -> str | None:
@@ -38,9 +41,12 @@ class Alteration:
 
     def check(self, now_seconds: float) -> None:
         """Refuses what cannot be done; nothing is changed yet."""
-        for member in _REPLICAS:
+        for member in _UNSERVED:
             if member in self._body:
-                raise invalid(f"The simulator has no global tables: {member} cannot be served")
+                raise invalid(
+                    f"The simulator's global tables have no consistency among regions: {member} is not served"
+                )
+        self._replicas, self.replica_statuses = changed_replicas(self._table, self._body.get("ReplicaUpdates", []))
         for definition in self._body.get("AttributeDefinitions", ()):
             name, kind = definition["AttributeName"], definition["AttributeType"]
             if self._kinds.setdefault(name, kind) != kind:
@@ -65,6 +71,7 @@ class Alteration:
     def apply(self) -> None:
         """Does it."""
         settings, schema = self._table.settings, self._table.schema
+        self._table.replicas = self._replicas
         settings |= {name: self._body[name] for name in _SETTINGS if name in self._body}
         mode = self._body.get("BillingMode")
         if mode is not None and mode != settings.get("BillingMode"):

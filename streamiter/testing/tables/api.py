@@ -14,6 +14,7 @@ from streamiter.testing.partiql.statements import Statements
 from streamiter.testing.tables.altering import Alteration
 from streamiter.testing.tables.beside.account import Account
 from streamiter.testing.tables.beside.backups import TableBackups
+from streamiter.testing.tables.beside.global_tables import GlobalTables
 from streamiter.testing.tables.beside.insights import Insights
 from streamiter.testing.tables.beside.policies import Policies, check_policy
 from streamiter.testing.tables.beside.tags import Tags, read_tags
@@ -71,7 +72,8 @@ class TableApi:
             "ExecuteTransaction": lambda body, now_us: self._statements(now_us).execute_transaction(body),
             **self._items.calls,
             **Tags(self._find).calls,
-            **Account(self._find, self._named, self._region).calls,
+            **Account(self._named, self._region).calls,
+            **GlobalTables(self._find, self._all, service.account).calls,
             **TableBackups(self._find, self._make).calls,
             **Insights(self._named, self._all).calls,
             **self._policies.calls,
@@ -213,7 +215,7 @@ class TableApi:
             self._service.enable_by_itself(table.truth, specification["StreamViewType"], now_us)
         elif specification is not None:
             table.truth.latest.disable(now_us, microseconds(self._knobs.disabling))
-        told = described(table, "UPDATING", making=alteration.making)
+        told = described(table, "UPDATING", making=alteration.making, replicas=alteration.replica_statuses)
         if dropped is not None:
             told.setdefault("GlobalSecondaryIndexes", []).append(dropped)
         return {"TableDescription": told}

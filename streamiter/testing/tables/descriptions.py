@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamiter.clock import SECOND_US
@@ -12,10 +12,14 @@ from streamiter.testing.tables.table import StoredTable
 
 Body = dict[str, Any]
 
+VERSION = "2019.11.21"  # of global tables
 
-def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None = None) -> Body:
-    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes: the change
-    begins, though here it is done at once."""
+
+def described(
+    table: StoredTable, status: str = "ACTIVE", *, making: str | None = None, replicas: Mapping[str, str] | None = None
+) -> Body:
+    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes,
+    `replicas` the statuses of those that it changes: the change begins, though here it is done at once."""
     truth, settings = table.truth, table.settings
     told: Body = {
         "AttributeDefinitions": [
@@ -41,6 +45,13 @@ def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None 
             "BillingMode": "PROVISIONED",
             "LastUpdateToPayPerRequestDateTime": settings["OnDemandSince"],
         }
+    statuses = dict.fromkeys(table.replicas, "ACTIVE") | dict(replicas or {})
+    if statuses:
+        told["GlobalTableVersion"] = VERSION
+        told["Replicas"] = [
+            {"RegionName": region, "ReplicaStatus": one, **table.replicas.get(region, {})}
+            for region, one in statuses.items()
+        ]
     if "RestoreSummary" in settings:
         told["RestoreSummary"] = settings["RestoreSummary"]
     if "TableClass" in settings:

@@ -34,6 +34,8 @@ class StoredTable:
         default_factory=dict
     )  # with their revisions, by ARN: its own, or a stream's
     insights: dict[str, Switched] = field(default_factory=dict)  # by the index's name; "": the table's own
+    replicas: dict[str, dict[str, Any]] = field(default_factory=dict)  # by region, besides its own
+    group: dict[str, int] | None = None  # the regions of an older global table, and since when they are in it
     items: Items = field(init=False)
 
     def __post_init__(self) -> None:
