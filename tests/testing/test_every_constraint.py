@@ -94,7 +94,7 @@ def wrong_values(name: str) -> Iterator[tuple[Any, str, str]]:
     for value in WRONG.get(kind, ()):
         yield value, "SerializationException", ""
     least, most = one.get("min", 0), one.get("max", MOST)
-    if kind in ("string", "list") and name != "StreamArn":  # which is Kinesis's to refuse
+    if kind in ("string", "list"):
         filling = "x" if kind == "string" else [sample(one["member"]["shape"])]
         if least:
             yield filling * (least - 1), "ValidationException", f"{least}"

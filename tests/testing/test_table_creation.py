@@ -165,6 +165,15 @@ def test_a_table_is_described_as_it_was_made(client):
         client.update_table(TableName="made", GlobalSecondaryIndexUpdates=[])
 
 
+def test_a_table_s_class_is_told_with_its_time(sim, client):
+    client.create_table(**BASE)
+    assert "TableClassSummary" not in client.describe_table(TableName="made")["Table"]
+    client.update_table(TableName="made", TableClass="STANDARD_INFREQUENT_ACCESS")
+    told = client.describe_table(TableName="made")["Table"]["TableClassSummary"]
+    assert told["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
+    assert told["LastUpdateDateTime"].timestamp() == sim.clock.now()
+
+
 def test_a_key_keeps_its_type(client):
     client.create_table(**BASE)
     create = [{"Create": index("by-c", "c")}]

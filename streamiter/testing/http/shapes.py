@@ -43,7 +43,7 @@ def check(service: str, operation: str, request: object, *, short_ids: bool = Fa
     """Refuses a request that is not of the service's form; `short_ids` lets shard ids be as short as tests name them."""
     known = description(service)
     shape = known["operations"][operation]["input"]["shape"]
-    broken = list(islice(_Check(known["shapes"], short_ids).problems(shape, request, ""), MOST_PROBLEMS))
+    broken = list(islice(_Check(known["shapes"], service, short_ids).problems(shape, request, ""), MOST_PROBLEMS))
     if broken:
         raise broken_rules(broken)
 
@@ -63,8 +63,9 @@ def unserved(service: str, operation: str) -> Refusal:
 class _Check:
     """One request's check: a generator of what is wrong, as (value, member, rule)."""
 
-    def __init__(self, shapes: Mapping[str, Any], short_ids: bool) -> None:
+    def __init__(self, shapes: Mapping[str, Any], service: str, short_ids: bool) -> None:
         self._shapes = shapes
+        self._free = "StreamArn" if service == "dynamodbstreams" else None
         self._short_ids = short_ids
 
     def problems(self, name: str, value: Any, path: str, *, is_in_map: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -89,8 +90,8 @@ class _Check:
             for key, element in found.items():
                 yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member", is_in_map=True)
         elif kind == "string":
-            # A wrong ARN is "Invalid StreamArn" to the service, however short.
-            if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
+            # A wrong ARN is "Invalid StreamArn" to DynamoDB Streams, however short.
+            if name != self._free and not (name == "ShardId" and self._short_ids):
                 yield from _length(shape, found, path)
             yield from _form(name, shape, found, path)
         elif kind == "blob":

@@ -73,6 +73,8 @@ class Alteration:
         settings, schema = self._table.settings, self._table.schema
         self._table.replicas = self._replicas
         settings |= {name: self._body[name] for name in _SETTINGS if name in self._body}
+        if "TableClass" in self._body:
+            settings["TableClassSince"] = self._now_seconds
         mode = self._body.get("BillingMode")
         if mode is not None and mode != settings.get("BillingMode"):
             settings |= {"BillingMode": mode, "OnDemandSince": self._now_seconds}

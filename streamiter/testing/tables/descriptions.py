@@ -56,6 +56,8 @@ def described(
         told["RestoreSummary"] = settings["RestoreSummary"]
     if "TableClass" in settings:
         told["TableClassSummary"] = {"TableClass": settings["TableClass"]}
+        if "TableClassSince" in settings:
+            told["TableClassSummary"]["LastUpdateDateTime"] = settings["TableClassSince"]
     if "OnDemandThroughput" in settings:
         told["OnDemandThroughput"] = settings["OnDemandThroughput"]
     encryption = settings.get("SSESpecification", {})
