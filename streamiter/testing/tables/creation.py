@@ -23,6 +23,15 @@ _TOO_MANY = {
     "LocalSecondaryIndexes": "Number of LocalSecondaryIndexes exceeds",
     "GlobalSecondaryIndexes": "GlobalSecondaryIndex count exceeds the",
 }
+_UNSERVED = {
+    "GlobalTableSettingsReplicationMode": "global tables of several accounts",
+    "GlobalTableSourceArn": "global tables of several accounts",
+    "GlobalTableWitnessUpdates": "consistency among regions",
+    "MultiRegionConsistency": "consistency among regions",
+    "VectorIndexes": "vector indexes",
+    "VectorIndexOverride": "vector indexes",
+    "VectorIndexUpdates": "vector indexes",
+}
 NO_THROUGHPUT = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 
 
@@ -41,9 +50,17 @@ def check_name(name: str) -> None:
         raise invalid("TableName must be at least 3 characters long and at most 255 characters long")
 
 
+def check_served(body: Body) -> None:
+    """Refuses what the simulator does not have: it would be worse to leave it out in silence."""
+    for member, what in _UNSERVED.items():
+        if member in body:
+            raise invalid(f"The simulator has no {what}: {member} is not served")
+
+
 def read_new_table(body: Body) -> NewTable:
     """The table that a CreateTable asks for."""
     check_name(body["TableName"])
+    check_served(body)
     for member in ("keySchema", "attributeDefinitions"):
         if not body.get(member[0].upper() + member[1:]):
             raise broken_rules([("null", member, "not be null")])
