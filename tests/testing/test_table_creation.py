@@ -95,6 +95,7 @@ PROVISIONED: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThrough
             "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
         ),
         ({"ResourcePolicy": "allow"}, "Invalid policy document"),
+        ({"GlobalTableSourceArn": "arn:aws:dynamodb:us-east-1:1:table/x"}, "no global tables of several accounts"),
         (
             {**WITH_G, "GlobalSecondaryIndexes": [index(f"by-g{number}") for number in range(21)]},
             "GlobalSecondaryIndex count exceeds the per-table limit of 20",

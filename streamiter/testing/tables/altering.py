@@ -7,14 +7,20 @@ from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 from streamiter.testing.tables.beside.global_tables import changed_replicas
-from streamiter.testing.tables.creation import MOST_GLOBAL, NO_THROUGHPUT, check_bounds, check_index_billing, read_index
+from streamiter.testing.tables.creation import (
+    MOST_GLOBAL,
+    NO_THROUGHPUT,
+    check_bounds,
+    check_index_billing,
+    check_served,
+    read_index,
+)
 from streamiter.testing.tables.schema import Index
 from streamiter.testing.tables.table import StoredTable
 
 Body = Mapping[str, Any]
 
 _SETTINGS = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
-_UNSERVED = ("MultiRegionConsistency", "GlobalTableWitnessUpdates")
 
 
 class Alteration:
@@ -41,11 +47,7 @@ class Alteration:
 
     def check(self, now_seconds: float) -> None:
         """Refuses what cannot be done; nothing is changed yet."""
-        for member in _UNSERVED:
-            if member in self._body:
-                raise invalid(
-                    f"The simulator's global tables have no consistency among regions: {member} is not served"
-                )
+        check_served(self._body)
         self._replicas, self.replica_statuses = changed_replicas(self._table, self._body.get("ReplicaUpdates", []))
         for definition in self._body.get("AttributeDefinitions", ()):
             name, kind = definition["AttributeName"], definition["AttributeType"]

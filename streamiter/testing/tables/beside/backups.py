@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from streamiter.clock import SECOND_US
 from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.tables.creation import check_served
 from streamiter.testing.tables.descriptions import described
 from streamiter.testing.tables.schema import Schema
 from streamiter.testing.tables.table import StoredTable
@@ -159,6 +160,7 @@ class TableBackups:
 
     def _restored(self, body: Body, schema: Schema, settings: dict[str, Any], now_us: int) -> StoredTable:
         name = body["TargetTableName"]
+        check_served(body)
         if self._find(name) is not None:
             raise Refusal("TableAlreadyExistsException", f"Table already exists: {name}")
         settings |= {own: body[override] for override, own in _OVERRIDES.items() if override in body}

@@ -144,6 +144,8 @@ def changed_replicas(table: StoredTable, updates: list[Body]) -> tuple[dict[str,
         if kind == "Create":
             check_stream(table)
         told = {name: asked[name] for name in _OF_A_REPLICA if name in asked}
+        if "TableClassOverride" in asked:
+            told["ReplicaTableClassSummary"] = {"TableClass": asked["TableClassOverride"]}
         replicas[region] = {**replicas.get(region, {}), **told}
         if kind == "Delete":
             del replicas[region]
