@@ -22,8 +22,16 @@ from streamiter.testing.partiql.terms import (
 )
 from streamiter.testing.partiql.words import malformed
 
-# The names of the key of a table, or of an index of it; a refusal where there is none.
-KeysOf = Callable[[str, str | None], Sequence[str]]
+
+class Keys(NamedTuple):
+    """The names of the key of a table or of an index, and how many of them make up the partition key."""
+
+    names: tuple[str, ...]
+    hashes: int = 1
+
+
+# The key of a table, or of an index of it; a refusal where there is none.
+KeysOf = Callable[[str, str | None], Keys]
 
 _CLAUSES = {"set_add": "ADD", "set_delete": "DELETE"}
 _ORDERED = (("=",), ("<",), ("<=",), (">",), (">=",), ("BETWEEN", "AND"))
@@ -88,7 +96,7 @@ def _insert(parser: Parser, keys_of: KeysOf) -> Statement:
     if item is None:
         raise malformed("INSERT takes a tuple: {'name': value}")
     expressions = Expressions()
-    free = expressions.write(Call("attribute_not_exists", (Path((keys_of(table, None)[0],)),)))
+    free = expressions.write(Call("attribute_not_exists", (Path((keys_of(table, None).names[0],)),)))
     body = {"TableName": table, "Item": item, "ConditionExpression": free, **expressions.members}
     return Statement("INSERT", "PutItem", body)
 
@@ -106,7 +114,7 @@ def _update(parser: Parser, keys_of: KeysOf) -> Statement:
             break
     if not clauses:
         raise malformed("UPDATE takes SET or REMOVE")
-    keys = keys_of(table, None)
+    keys = keys_of(table, None).names
     key, conditions = _key_and_conditions(parser, keys)
     is_there = Call("attribute_exists", (Path((keys[0],)),))
     body = {
@@ -136,7 +144,7 @@ def _assign(parser: Parser, expressions: Expressions, clauses: dict[str, list[st
 def _delete(parser: Parser, keys_of: KeysOf) -> Statement:
     parser.words.expect("FROM")
     table, _ = parser.table()
-    keys = keys_of(table, None)
+    keys = keys_of(table, None).names
     key, conditions = _key_and_conditions(parser, keys)
     expressions = Expressions()
     body = {"TableName": table, "Key": key, "ReturnValues": _returned(parser)}
@@ -150,15 +158,17 @@ def _select(parser: Parser, keys_of: KeysOf) -> Statement:
     paths = [] if parser.words.take_if("*") else parser.paths()
     parser.words.expect("FROM")
     table, index = parser.table()
-    keys = keys_of(table, index)
+    keys, hashes = keys_of(table, index)
     expressions = Expressions()
     body: dict[str, Any] = {"TableName": table} | ({} if index is None else {"IndexName": index})
     attributes = list(dict.fromkeys(Path(path.steps[:1]) for path in paths))
     if paths:
         body["ProjectionExpression"] = ", ".join(map(expressions.write, attributes))
     conditions = conjuncts(parser.condition() if parser.words.take_if("WHERE") else None)
-    of_keys, others = _key_conditions(conditions, keys)
-    is_query = keys[0] in of_keys and not any(name in keys for term in others for name in attributes_of(term))
+    of_keys, others = _key_conditions(conditions, keys, hashes)
+    is_query = all(name in of_keys for name in keys[:hashes]) and not any(
+        name in keys for term in others for name in attributes_of(term)
+    )
     if is_query:
         body["KeyConditionExpression"] = " AND ".join(map(expressions.write, of_keys.values()))
     else:
@@ -179,12 +189,12 @@ def _one(table: str, key: dict[str, Any], paths: Sequence[Path]) -> dict[str, An
     return {"TableName": table, "Key": key, **wanted, **expressions.members}
 
 
-def _key_conditions(conditions: Sequence[Term], keys: Sequence[str]) -> tuple[dict[str, Any], list[Term]]:
+def _key_conditions(conditions: Sequence[Term], keys: Sequence[str], hashes: int) -> tuple[dict[str, Any], list[Term]]:
     """The conditions by which a partition, and a stretch of it, is found; and the others."""
     of_keys: dict[str, Any] = {}
     others: list[Term] = []
     for term in conditions:
-        name = _conditioned_key(term, keys)
+        name = _conditioned_key(term, keys, hashes)
         if name is None or name in of_keys:
             others.append(term)
         else:
@@ -192,7 +202,7 @@ def _key_conditions(conditions: Sequence[Term], keys: Sequence[str]) -> tuple[di
     return of_keys, others
 
 
-def _conditioned_key(term: Term, keys: Sequence[str]) -> str | None:
+def _conditioned_key(term: Term, keys: Sequence[str], hashes: int) -> str | None:
     """The part of the key that a condition narrows down; of the partition key only one value helps."""
     name = _named_key(term, keys)
     if name is not None or not isinstance(term, Infix | Call):
@@ -201,7 +211,7 @@ def _conditioned_key(term: Term, keys: Sequence[str]) -> str | None:
     if not is_one or not isinstance(term.terms[0], Path) or not all(isinstance(one, Value) for one in term.terms[1:]):
         return None
     steps = term.terms[0].steps
-    return str(steps[0]) if len(steps) == 1 and steps[0] in keys[1:] else None
+    return str(steps[0]) if len(steps) == 1 and steps[0] in keys[hashes:] else None
 
 
 def _order(parser: Parser, keys: Sequence[str], *, is_query: bool) -> dict[str, Any]:
@@ -222,7 +232,7 @@ def _order(parser: Parser, keys: Sequence[str], *, is_query: bool) -> dict[str, 
 def _exists(parser: Parser, keys_of: KeysOf) -> Statement:
     parser.words.expect("*", "FROM")
     table, _ = parser.table()
-    keys = keys_of(table, None)
+    keys = keys_of(table, None).names
     key, conditions = _key_and_conditions(parser, keys)
     parser.words.expect(")")
     expressions = Expressions()

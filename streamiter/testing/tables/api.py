@@ -10,6 +10,7 @@ import msgspec
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.kinesis.service import KinesisService
+from streamiter.testing.partiql.statement import Keys
 from streamiter.testing.partiql.statements import Statements
 from streamiter.testing.tables.altering import Alteration
 from streamiter.testing.tables.beside.account import Account
@@ -166,9 +167,11 @@ class TableApi:
             self._leaves,
         )
 
-    def _keys_of(self, name: str, index: str | None) -> tuple[str, ...]:
+    def _keys_of(self, name: str, index: str | None) -> Keys:
         schema = self._existing(name).schema
-        return schema.keys if index is None else schema.index(index).keys
+        if index is None:
+            return Keys(schema.keys)
+        return Keys(schema.index(index).keys, schema.index(index).hashes)
 
     def _publish(self, changes: list[Change], now_us: int, identity: dict[str, str] | None = None) -> None:
         for change in changes:

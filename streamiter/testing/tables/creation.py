@@ -15,6 +15,7 @@ MOST_GLOBAL = 20
 MOST_LOCAL = 5
 MOST_INCLUDED = 100
 MOST_UNITS = 10**12
+MOST_KEYS = 4  # attributes of each part of a global index's key
 _KEYS = ("HASH", "RANGE")
 _PLACES = ("first", "second")
 NAME = re.compile(r"[a-zA-Z0-9_.-]+")
@@ -125,6 +126,22 @@ def _keys(elements: Sequence[Body]) -> tuple[str, ...]:
     return names
 
 
+def _several_keys(elements: Sequence[Body]) -> tuple[tuple[str, ...], int]:
+    """The key of a global index, and how many of its attributes make up the partition key: each part has up to four."""
+    kinds = [element["KeyType"] for element in elements]
+    hashes = kinds.count("HASH")
+    if len(elements) <= len(_KEYS) and hashes <= 1:
+        return _keys(elements), 1
+    if kinds != sorted(kinds):
+        raise invalid("Invalid KeySchema: The HASH key elements come before the RANGE key elements")
+    if not 1 <= hashes <= MOST_KEYS or len(kinds) - hashes > MOST_KEYS:
+        raise invalid(f"Invalid KeySchema: An index has 1 to {MOST_KEYS} HASH and up to {MOST_KEYS} RANGE key elements")
+    names = tuple(element["AttributeName"] for element in elements)
+    if len(set(names)) < len(names):
+        raise invalid("Invalid KeySchema: Some key elements have the same name")
+    return names, hashes
+
+
 def _check_defined(keys: Sequence[str], kinds: Mapping[str, str]) -> None:
     if any(name not in kinds for name in keys):
         told = f"Keys: [{', '.join(keys)}], AttributeDefinitions: [{', '.join(kinds)}]"
@@ -182,7 +199,7 @@ def _indexes(body: Body, keys: tuple[str, ...], kinds: Mapping[str, str]) -> lis
 
 def read_index(asked: Body, kinds: Mapping[str, str], *, is_global: bool) -> Index:
     """An index to be made."""
-    keys = _keys(asked["KeySchema"])
+    keys, hashes = _several_keys(asked["KeySchema"]) if is_global else (_keys(asked["KeySchema"]), 1)
     _check_defined(keys, kinds)
     projection = dict(asked["Projection"])
     kind, included = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
@@ -195,7 +212,7 @@ def read_index(asked: Body, kinds: Mapping[str, str], *, is_global: bool) -> Ind
     if included is not None and len(set(included)) < len(included):
         raise wrong_value("Duplicate value in NonKeyAttributes")
     more = {name: asked[name] for name in ("ProvisionedThroughput", "OnDemandThroughput") if name in asked}
-    return Index(asked["IndexName"], keys, is_global, projection, tuple(kinds[name] for name in keys), more)
+    return Index(asked["IndexName"], keys, is_global, projection, tuple(kinds[name] for name in keys), more, hashes)
 
 
 def _check_local(index: Index, keys: tuple[str, ...]) -> None:

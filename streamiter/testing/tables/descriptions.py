@@ -80,10 +80,11 @@ def dropped_index(table: StoredTable, name: str | None) -> Body | None:
     return {**_index(table, table.schema.indexes[name], "ACTIVE", None), "IndexStatus": "DELETING"}
 
 
-def key_schema(keys: Sequence[str]) -> list[dict[str, str]]:
-    """The KeySchema of these attributes."""
-    kinds = ("HASH", "RANGE")
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, kinds, strict=False)]
+def key_schema(keys: Sequence[str], hashes: int = 1) -> list[dict[str, str]]:
+    """The KeySchema of these attributes, of which so many make up the partition key."""
+    return [
+        {"AttributeName": name, "KeyType": "HASH" if place < hashes else "RANGE"} for place, name in enumerate(keys)
+    ]
 
 
 def _index(table: StoredTable, index: Index, table_status: str, making: str | None) -> Body:
@@ -93,7 +94,7 @@ def _index(table: StoredTable, index: Index, table_status: str, making: str | No
         "IndexName": index.name,
         "IndexSizeBytes": size,
         "ItemCount": count,
-        "KeySchema": key_schema(index.keys),
+        "KeySchema": key_schema(index.keys, index.hashes),
         "Projection": index.projection,
     }
     if index.is_global:

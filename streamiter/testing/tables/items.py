@@ -122,7 +122,7 @@ class Items:
     def place(self, index: Index | None, key: Item) -> bytes:
         """Where an item is, in the order of the table or of an index."""
         own = self._place(key)
-        return own if index is None else _with_own(place_of([key[name] for name in index.keys]), own)
+        return own if index is None else _with_own(place_of([key[name] for name in index.keys], index.hashes), own)
 
     def count(self, index: Index) -> tuple[int, int]:
         """How many items an index has, and their bytes."""

@@ -25,6 +25,12 @@ class Index:
     projection: dict[str, Any]
     kinds: tuple[str, ...]  # the types of its keys
     more: dict[str, Any] = field(default_factory=dict)
+    hashes: int = 1  # how many of its keys make up the partition key
+
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
+        """The attributes that say together which partition an item is in."""
+        return self.keys[: self.hashes]
 
     @property
     def has_all(self) -> bool:
@@ -95,15 +101,15 @@ class Schema:
                 )
             if _is_empty(value):
                 raise _empty(expected, f"IndexName: {index.name}, IndexKey: {name}")
-            if _length(value) > (MOST_HASH_BYTES if name == index.keys[0] else MOST_RANGE_BYTES):
-                raise _too_long(is_hash=name == index.keys[0])
+            if _length(value) > (MOST_HASH_BYTES if name in index.partition_keys else MOST_RANGE_BYTES):
+                raise _too_long(is_hash=name in index.partition_keys)
 
     def check_updated(self, item: Item) -> None:
         """Refuses an update that leaves an index without a key of the right type."""
         for index, name, value in self._index_keys(item):
             if self.kinds[name] not in value:
                 raise invalid("The update expression attempted to update the secondary index key to unsupported type")
-            if _length(value) > (MOST_HASH_BYTES if name == index.keys[0] else MOST_RANGE_BYTES):
+            if _length(value) > (MOST_HASH_BYTES if name in index.partition_keys else MOST_RANGE_BYTES):
                 raise invalid(
                     "The update expression attempted to update the secondary index key beyond allowed size limits"
                 )

@@ -158,12 +158,12 @@ def _consumed(page: _Page, body: Body, table: StoredTable, index: Index | None) 
 
 def _stretch(found: Search, table: StoredTable, index: Index | None) -> Stretch:
     body, schema = found.body, table.schema
-    keys = schema.keys if index is None else index.keys
+    keys, hashes = (schema.keys, 1) if index is None else (index.keys, index.hashes)
     if not found.is_query:
         if "TotalSegments" in body:
             return Stretch(*segment_bounds(body["Segment"], body["TotalSegments"]) * 2)
         return Stretch(b"", _END, b"", _END)
-    stretch = stretch_of(found.tests, keys, schema.kinds, is_legacy=found.is_legacy)
+    stretch = stretch_of(found.tests, keys, schema.kinds, hashes=hashes, is_legacy=found.is_legacy)
     if found.filter is not None:
         for path in paths_of(found.filter):
             if path.steps[0] in keys:
@@ -185,7 +185,7 @@ def _start(found: Search, table: StoredTable, index: Index | None, stretch: Stre
         raise invalid("The provided starting key is outside query boundaries based on provided conditions")
     if found.is_query and not stretch.low <= place < stretch.high:
         raise invalid("The provided starting key does not match the range key predicate")
-    first = part(start[index.keys[0] if index else schema.keys[0]])
+    first = b"".join(part(start[name]) for name in (index.partition_keys if index else schema.keys[:1]))
     if not found.is_query and not stretch.low <= hashed(first) + b"\0" < stretch.high:
         raise invalid(
             f"{_BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
