@@ -6,6 +6,7 @@ with --no-..., Go, a test of one's own) gets its answer from here.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -86,7 +87,8 @@ class _Check:
         elif kind == "map":
             yield from _length(shape, found, path)
             yield from _keys(self._shapes[shape["key"]["shape"]], found, path)
-            yield from _lists(self._shapes[shape["value"]["shape"]], found, path)
+            if self._shapes[shape["value"]["shape"]]["type"] == "list":
+                yield from _lists(self._shapes[shape["value"]["shape"]], found, path)
             for key, element in found.items():
                 yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member", is_in_map=True)
         elif kind == "string":
@@ -163,6 +165,7 @@ def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterato
         yield _shown(value), path, f"satisfy enum value set: [{', '.join(told)}]"
 
 
+@functools.cache
 def _python(pattern: str) -> str:
     """A pattern of the service's, which is one of Java's, as Python writes it."""
     for java, own in _OF_JAVA.items():

@@ -31,6 +31,7 @@ def check_names(body: Mapping[str, Any]) -> None:
     """Refuses a request with a name that no table can have."""
     if "TableName" in body:
         _check_name(body["TableName"])
+        return
     requests = body.get("RequestItems")
     for name in requests if isinstance(requests, Mapping) else ():
         _check_name(table_name(name))
