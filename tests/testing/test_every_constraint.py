@@ -146,7 +146,7 @@ def test_a_map_tells_of_all_its_values_at_once():
     with pytest.raises(Refusal) as told:
         check("dynamodb", "BatchWriteItem", {"RequestItems": {"one": [], "two": []}})
     assert told.value.message == (
-        "1 validation error detected: Value '{'one': [], 'two': []}' at 'requestItems' failed to satisfy constraint: "
+        "1 validation error detected: Value '{one=[], two=[]}' at 'requestItems' failed to satisfy constraint: "
         "Map value must satisfy constraint: [Member must have length less than or equal to 25, "
         "Member must have length greater than or equal to 1]"
     )
@@ -169,4 +169,6 @@ def test_what_may_be_is_listed_in_the_service_s_order(operation, body, listed):
 
 @pytest.mark.parametrize("name", sorted(_LISTED))
 def test_the_service_s_order_lacks_nothing(name):
-    assert sorted(_LISTED[name]) == sorted(shape(name)["enum"])
+    services = (description(service)["shapes"] for service in ("dynamodb", "dynamodbstreams", "kinesis"))
+    [*known] = (shapes[name]["enum"] for shapes in services if name in shapes)
+    assert sorted(_LISTED[name]) in list(map(sorted, known))
