@@ -42,6 +42,10 @@ PROVISIONED: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThrough
         ({"TableName": "ab"}, "at least 3 characters long"),
         ({"TableName": "a b c"}, "satisfy regular expression pattern"),
         ({"KeySchema": None}, "'keySchema'"),
+        (
+            {"KeySchema": None, "AttributeDefinitions": None},
+            "2 validation errors detected: Value null at 'attributeDefinitions' .*; Value null at 'keySchema'",
+        ),
         ({"KeySchema": keys("p", "p"), "AttributeDefinitions": kinds("p")}, "have the same name"),
         ({"KeySchema": keys("p", "c")[::-1]}, "The first KeySchemaElement is not a HASH key type"),
         ({"AttributeDefinitions": kinds("p")}, r"Keys: \[p, c\], AttributeDefinitions: \[p\]"),
@@ -173,6 +177,13 @@ def test_a_table_s_class_is_told_with_its_time(sim, client):
     told = client.describe_table(TableName="made")["Table"]["TableClassSummary"]
     assert told["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
     assert told["LastUpdateDateTime"].timestamp() == sim.clock.now()
+
+
+def test_an_index_of_a_table_on_demand_has_no_units(client):
+    client.create_table(**BASE | {**WITH_G, "GlobalSecondaryIndexes": [index()]})
+    update = [{"Update": {"IndexName": "by-g", "ProvisionedThroughput": UNITS}}]
+    with refused("ValidationException", "can be specified for index: by-g when BillingMode is PAY_PER_REQUEST"):
+        client.update_table(TableName="made", GlobalSecondaryIndexUpdates=update)
 
 
 def test_a_key_keeps_its_type(client):

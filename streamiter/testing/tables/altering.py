@@ -143,6 +143,7 @@ class Alteration:
         indexes = self._table.schema.indexes
         name = asked["IndexName"]
         known = name in indexes and indexes[name].is_global
+        mode = self._body.get("BillingMode", self._table.settings.get("BillingMode", "PROVISIONED"))
         if kind == "Create":
             if name in indexes:
                 raise invalid("Attempting to create an index which already exists")
@@ -152,9 +153,13 @@ class Alteration:
                     f"GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}",
                 )
             self._created = read_index(asked, self._kinds, is_global=True)
-            mode = self._body.get("BillingMode", self._table.settings.get("BillingMode", "PROVISIONED"))
             check_index_billing(self._created, mode)
         elif not known:
             raise Refusal("ResourceNotFoundException", "Requested resource not found")
         elif kind == "Delete":
             self._dropped = name
+        elif mode == "PAY_PER_REQUEST" and "ProvisionedThroughput" in asked:
+            raise wrong_value(
+                f"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
+                "when BillingMode is PAY_PER_REQUEST"
+            )

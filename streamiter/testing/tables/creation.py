@@ -62,9 +62,9 @@ def read_new_table(body: Body) -> NewTable:
     """The table that a CreateTable asks for."""
     check_name(body["TableName"])
     check_served(body)
-    for member in ("keySchema", "attributeDefinitions"):
-        if not body.get(member[0].upper() + member[1:]):
-            raise broken_rules([("null", member, "not be null")])
+    missing = [name for name in ("attributeDefinitions", "keySchema") if not body.get(name[0].upper() + name[1:])]
+    if missing:
+        raise broken_rules([("null", name, "not be null") for name in missing])
     _check_billing(body)
     kinds = _kinds(body["AttributeDefinitions"])
     keys = _keys(body["KeySchema"])
