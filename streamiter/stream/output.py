@@ -147,7 +147,7 @@ class Undo:
 
 # A run has at most RUN records; with many lanes, RUN_OF_LANE for each. After a run the driver takes answers in, and the merge
 # tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that.
-RUN, RUN_OF_LANE = 512, 2
+RUN, RUN_OF_LANE = 512, 4
 _NOTHING: Iterator[Record] = iter(())
 
 
@@ -283,7 +283,7 @@ class Outlet:
             if driver.change(lambda: driver.is_pressing(since_us)):
                 yield ANSWERS
                 driver.turn(wait=False)
-            elif not (yield from driver.rest()):
+            elif not (yield from driver.rest(since_us)):
                 return self._run(ending, most)
 
     def _run(self, ending: Ending | None, most: int | None) -> Iterator[Record] | None:

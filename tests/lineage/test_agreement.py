@@ -102,6 +102,7 @@ def test_ten_listings_over_thirty_seconds_must_lack_a_shard():
     assert lacking(*range(9), 30)
     assert not lacking(*range(9), 29.9)
     assert not lacking(*range(8), 60)
+    assert not lacking(*[100] * 20), "in no time"
 
 
 def test_what_agreed_before_a_listing_that_lacked_the_shard_counts_no_more():

@@ -310,3 +310,47 @@ def test_it_tells_whether_a_listing_that_began_later_was_completed():
     assert not discovery.has_heard_since(0), "it is not completed"
     discovery.heard(early, ["S1"], True, (), 0, agreeing_us=lambda _: 0)
     assert discovery.has_heard_since(0) and not discovery.has_heard_since(early)
+
+
+def test_after_news_listings_follow_after_1_4_16_and_then_60_seconds():
+    discovery = Discovery()
+    pauses = []
+    for turn in range(5):
+        listing(discovery, 0, "S1", news=turn == 0)
+        pauses.append(discovery.due_us())
+    assert pauses == [1 * SECOND_US, 4 * SECOND_US, 16 * SECOND_US, 60 * SECOND_US, 60 * SECOND_US]
+
+
+def test_listings_that_lack_a_shard_do_not_confirm_that_nothing_connects_it():
+    discovery = Discovery()
+    for _ in range(5):
+        listing(discovery, 0, "S1", doubtful=("S2",), span_us=0)
+    assert not discovery.is_confirmed("S2")
+
+
+def test_a_listing_under_way_when_a_shard_ended_is_none_of_the_ten():
+    discovery = Discovery()
+    early = discovery.begin(0)
+    discovery.ended("S1", 0)
+    assert discovery.is_searching
+    discovery.heard(early, ["S1"], True, (), 0, agreeing_us=lambda _: 0)
+    now_us = 30 * SECOND_US
+    for _ in range(9):
+        assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], [])
+    assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], ["S1"])
+
+
+def test_a_shard_that_grows_older_meanwhile_is_confirmed_by_its_new_age():
+    discovery = Discovery()
+    for _ in range(3):
+        listing(discovery, 0, "S2", doubtful=("S2",), span_us=10 * SECOND_US)
+    assert not discovery.is_confirmed("S2")
+    listing(discovery, SECOND_US, "S2", doubtful=("S2",), span_us=0)
+    assert discovery.is_confirmed("S2")
+
+
+def test_what_is_confirmed_hurries_no_listing():
+    discovery = Discovery()
+    for turn in range(3):
+        listing(discovery, 0, "S2", news=turn == 2, doubtful=("S2",), span_us=0)
+    assert discovery.is_confirmed("S2") and discovery.due_us() == SECOND_US

@@ -113,7 +113,10 @@ class Reception:
                 answer.following = self._following(order, wire, content_type)
                 answer.headers["Content-Type"] = eventstream.CONTENT_TYPE
             else:
-                answer.body = answer.body if wire is None else wire.write(answer.body, is_error=answer.status != 200)
+                if wire is not None:
+                    is_error = answer.status != 200
+                    known = None if is_error or order.cbor is None else order.cbor()
+                    answer.body = wire.write(answer.body, is_error=is_error) if known is None else known
                 answer.headers["Content-Type"] = content_type
             return self._wrap(answer, operation, fault, now_us)
 
