@@ -197,7 +197,7 @@ class Child:
         self._tell()
 
     def _sort_in(self, line: bytes) -> None:
-        # What cannot be a message waits for nobody: a child may write much of it before it reads, and must not have to wait for us.
+        # What cannot be a message waits for nobody: a child may write much of it before it reads what we write.
         start = line.lstrip(BLANKS)[:1]
         if start == b"{":
             self._lines.append(line)
