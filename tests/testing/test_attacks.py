@@ -131,7 +131,7 @@ def test_a_request_with_bytes_that_are_wrong_is_no_mistake_of_ours(sim: Simulato
 def headers(sim: Simulator, number: int, *more: tuple[str, str], ends: bool = True) -> bytes:
     fields = [(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", host_of(sim)), *more]
     flags = ["END_HEADERS", "END_STREAM"] if ends else ["END_HEADERS"]
-    packed = Encoder().encode([*fields, ("x-amz-target", TARGET)])
+    packed = Encoder().encode([*fields, ("x-amz-target", "DynamoDBStreams_20120810.ListStreams")])  # needs no body
     frame: bytes = frames.HeadersFrame(2 * number + 1, packed, flags=flags).serialize()
     return frame
 
