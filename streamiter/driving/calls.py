@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from streamiter.errors import SourceError
+from streamiter.errors import IteratorExpired, SourceError
 from streamiter.reading import Ask
 from streamiter.source.base import Page, Source
 from streamiter.source.cursor import Cursor, open_cursor
@@ -28,6 +28,10 @@ def fetch(source: Source, ask: Ask, cursor: Cursor | None, now_us: int) -> Fetch
             calls = ("open_iterator",)
             cursor = open_cursor(source, ask.shard_id, ask.open_at, now_us)
         assert cursor is not None
+        if ask.open_at is None and cursor.has_expired(now_us, source.iterator_us):
+            # A call that is refused counts in the shard's rate like any other: the one that follows it may be throttled then,
+            # and a caller that asks less often than iterators live would try the same two for ever.
+            raise IteratorExpired(f"shard {ask.shard_id}: its iterator is older than iterators live")
         calls += ("fetch",)
         return Fetched(cursor, source.fetch(cursor.iterator, ask.limit + cursor.to_skip), None, calls)
     except SourceError as error:

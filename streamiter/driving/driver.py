@@ -145,14 +145,15 @@ class Driver:
         now_us = self.now_us
         return self.is_asking and self.change(lambda: self.reading.is_pressing(now_us, since_us, is_full=is_full))
 
-    def rest(self) -> Steps[bool]:
-        """Waits while shards that were just opened have to rest by the service's rates; returns whether it waited.
+    def rest(self, since_us: int) -> Steps[bool]:
+        """Waits while shards that were just opened, or the first listings, have to rest by the service's rates, or to agree.
 
-        Without this wait, `next` would return None. A caller that asks less often than iterators live would then open the
-        same place for ever, and never see the records that follow it.
+        Returns whether it waited. Without this wait, `next` would return None. A caller that asks less often than iterators
+        live would then open the same place for ever, and never see the records that follow it; and a process that ends at
+        the first None would list the shards for ever, and open none.
         """
         now_us = self.now_us
-        due_us = self.reading.rests_until(now_us)
+        due_us = self.reading.rests_until(now_us, since_us)
         if due_us is None or self.is_closed:
             return False
         yield Pause((due_us - now_us) / SECOND_US)

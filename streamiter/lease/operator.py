@@ -28,6 +28,7 @@ from streamiter.lease.lease import (
 from streamiter.store import Store, Table
 
 _TRIES = 5  # a worker renews its lease meanwhile, now and then
+_LONGEST_SHOWN = 60
 _CHECKPOINT = re.compile(rf"{START}|\d{{1,99}}(/\d+)?|{AT_TIME}/\d+")
 
 
@@ -51,8 +52,9 @@ def reset(store: Store, table: Table, key: str, checkpoint: str, now_us: int) ->
     `now_us` stands for the service's time: what it held by then is a gap again, if it is gone before somebody reads it.
     """
     if not _CHECKPOINT.fullmatch(checkpoint):
+        shown = checkpoint if len(checkpoint) <= _LONGEST_SHOWN else f"{checkpoint[:_LONGEST_SHOWN]}…"
         raise InvalidPosition(
-            f"{checkpoint!r} is no checkpoint; there are {START}, a sequence number (or NUMBER/RECORDS), "
+            f"{shown!r} is no checkpoint; there are {START}, a sequence number (or NUMBER/RECORDS), "
             f"and {AT_TIME}/MICROSECONDS since 1970"
         )
     if key == TOTAL and checkpoint[0].isdigit():

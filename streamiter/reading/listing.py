@@ -87,6 +87,10 @@ class Listing:
         first_us = wanted_us if self.pages is None and wanted_us is not None else 0
         return max(first_us, self._again_us, self._pace.free_us)
 
+    def is_refused(self, now_us: int) -> bool:
+        """Whether a page failed, and waits to be asked for again."""
+        return self._again_us > now_us
+
     def ask(self, now_us: int, begin: Callable[[int], int]) -> ListAsk:
         """Asks for the next page; `begin` gives the ticket of a listing that begins."""
         if self.pages is None:

@@ -22,6 +22,10 @@ class Cursor:
         """Whether it may die before it is used next."""
         return now_us - self.born_us >= life_us - _MARGIN_US
 
+    def has_expired(self, now_us: int, life_us: int) -> bool:
+        """Whether the service would refuse it by now."""
+        return now_us - self.born_us >= life_us
+
     def take(self, page: Page, now_us: int) -> Page:
         """The page without what is to be skipped; the cursor moves behind it."""
         skipped = min(self.to_skip, len(page.records))

@@ -35,6 +35,11 @@ class SqliteStore(Store):
         )
         self._is_closed = False
 
+    @property
+    def path(self) -> Path:
+        """The file, which is made at the first call."""
+        return self._path
+
     def scan(self, table: Table) -> list[Row]:
         """All rows, as of one moment."""
         return self._call(lambda db: [sql.to_row(table, found) for found in db.execute(*sql.scan(table))])

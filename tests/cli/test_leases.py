@@ -146,6 +146,17 @@ def test_what_is_not_there_is_said(invoke: Invoke, url: str, tmp_path: Path):
     assert "there is no file" in invoke("leases", "import", url, tmp_path / "x").output
 
 
+@pytest.mark.parametrize(
+    "command", [("list",), ("show", "S1"), ("release", "S1"), ("reset", "S1", "--to", "TRIM_HORIZON"), ("export", "--source", ARN)]
+)
+def test_a_store_that_is_not_there_is_said_and_not_made(invoke: Invoke, tmp_path: Path, command: tuple[str, ...]):
+    name, *rest = command
+    done = invoke("leases", name, f"sqlite:///{tmp_path / 'shpo.db'}", *rest)
+    assert done.exit_code == 1
+    assert "there is no file" in done.output and "has a worker run with it" in done.output
+    assert not list(tmp_path.iterdir())
+
+
 def test_of_several_apps_one_is_to_be_named(invoke: Invoke, url: str):
     with open_store(url) as store:
         store.write(Table("leases", "second", "orders"), Lease("S1").row, None)

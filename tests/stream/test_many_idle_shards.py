@@ -5,11 +5,14 @@ Time is the shelf's: each call takes a millisecond of the clock, so that a thous
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pytest
 
 from streamiter import Record, Stream
+from streamiter.errors import TransientError
+from streamiter.source.base import ShardPage
 from streamiter.testing import ManualClock
 from tests.stream.helpers import identities
 from tests.stream.shelf import Shelf
@@ -121,3 +124,53 @@ def test_the_speed_does_not_depend_on_how_many_there_are(count: int):
             came += filter(None, [next(stream)])
     assert sorted(identities(came)) == sorted(shelf.history)
     assert shelf.counted("fetch") < 1.3 * 9 * count
+
+
+class Paged(Shelf):
+    """Its listings come in pages of a hundred shards, as DynamoDB's."""
+
+    def list_shards(self, after: str | None) -> ShardPage:
+        page = super().list_shards(after)
+        first = 0 if after is None else 1 + [shard.id for shard in page.shards].index(after)
+        rows = page.shards[first : first + 100]
+        return page._replace(shards=rows, next=rows[-1].id if first + 100 < len(page.shards) else None)
+
+
+def test_the_first_next_waits_for_a_listing_of_many_pages():
+    """It is paced, and until it is whole nothing can come out: None would say that nothing is due."""
+    clock = ManualClock()
+    shelf = Paged(clock, *(f"S{number:05}" for number in range(1500)), call_us=CALL_US)
+    shelf.put("S00777", 1, age=3600)
+    with Stream(shelf, clock=clock) as stream:
+        assert next(stream) is not None
+
+
+def test_but_not_while_listings_fail():
+    shelf = shelf_of(3)
+    shelf.spoil = lambda operation, shard_id, answer: _refuse() if operation == "list" else answer
+    with Stream(shelf, clock=shelf.clock) as stream:
+        assert next(stream) is None
+        assert shelf.counted("list") == 1
+
+
+def test_nor_for_ever_while_they_contradict_each_other():
+    """One shows the shards of the token, the next none of them."""
+    shelf = shelf_of(2)
+    with Stream(shelf, clock=shelf.clock) as stream:
+        assert next(stream) is None
+        token = stream.token
+    shown = cycle(names(shelf))
+
+    def contradict(operation: str, shard_id: str | None, answer: Any) -> Any:
+        if operation != "list":
+            return answer
+        only = next(shown)
+        return answer._replace(shards=tuple(row for row in answer.shards if row.id == only))
+
+    shelf.spoil = contradict
+    with Stream(shelf, token, clock=shelf.clock) as stream:
+        assert next(stream) is None
+
+
+def _refuse() -> Any:
+    raise TransientError("not now")

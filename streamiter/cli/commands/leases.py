@@ -188,7 +188,7 @@ def import_(file: str, total: bool, **place: Any) -> None:
     if not place["app"] or not place["stream"]:
         raise click.UsageError("--app and --stream say whose leases are to be written")
     stream, leases = tokens.from_token(token) if not total else _one(tokens.total_lease(token))
-    with opened(place) as store:
+    with opened(place, makes=True) as store:
         operator.seed(store, Table(LEASES, place["app"], place["stream"]), leases)
     click.echo(f"{len(leases)} leases of {stream} written")
 

@@ -7,21 +7,24 @@ from contextlib import contextmanager
 from typing import Any
 
 from streamiter.cli.setting import make_session
-from streamiter.errors import InvalidOption
+from streamiter.errors import InvalidOption, InvalidStore
 from streamiter.store import Store, Table, open_store
 from streamiter.store.base import LEASES
+from streamiter.store.sqlite import SqliteStore
 
 LEADER = "leader"  # the kind of rows, and how people call the one lease among them
 
 
 @contextmanager
-def opened(place: dict[str, Any]) -> Iterator[Store]:
-    """The store, reached as the options say."""
+def opened(place: dict[str, Any], *, makes: bool = False) -> Iterator[Store]:
+    """The store, reached as the options say; unless the command `makes` it, its file has to be there."""
     options: dict[str, Any] = {}
     if "dynamodb://" in place["store"]:
         session = make_session(place["profile"]) if place["profile"] else None
         options = {"session": session, "endpoint_url": place["endpoint_url"], "region": place["region"]}
     with open_store(place["store"], **options) as store:
+        if isinstance(store, SqliteStore) and not makes and store.path.parent.exists() and not store.path.exists():
+            raise InvalidStore(f"there is no file {str(store.path)!r}: has a worker run with it, in this folder?")
         yield store
 
 

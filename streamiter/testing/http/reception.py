@@ -25,7 +25,7 @@ from streamiter.testing.kinesis.desk import KinesisDesk
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.streams.streams_desk import StreamsDesk
 from streamiter.testing.tables import TableApi, TablesDesk
-from streamiter.testing.trouble.faults import Fault, Faults
+from streamiter.testing.trouble.injected import Fault, Faults
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.day import Day
 from streamiter.testing.truth.service import REGION, Service
