@@ -112,13 +112,17 @@ class App(apps.App):
         partition_by: PartitionBy,
         partition_count: int | None = None,
         partition_size: int | None = None,
+        **options: Any,
     ) -> Topic[R]:
         """A stream of such values: a topic in Redis. A full partition makes `send` wait; nothing unread is trimmed."""
+        for option in options:
+            instead = "all keys hash alike" if option == "hasher" else "a codec= goes to app.topic(url, ...)"
+            raise InvalidOption(f"{option}= has no meaning here: leave it out; {instead}")
         size = partition_size or self._partition_size
-        options = f"app={quote(self.name)}&db={self._database}" + (f"&partition_size={size}" if size else "")
+        said = f"app={quote(self.name)}&db={self._database}" + (f"&partition_size={size}" if size else "")
         count = partition_count or self._partitions
         return self.topic(
-            f"{self._server}/{quote(name)}?{options}",
+            f"{self._server}/{quote(name)}?{said}",
             record=record,
             partition_by=partition_by,
             partitions=count,
@@ -144,6 +148,13 @@ class App(apps.App):
             return function
 
         return declared
+
+    def task(self, *_: Any, **__: Any) -> Any:
+        """There is no such thing here; says what to do instead."""
+        raise InvalidOption(
+            "app.task has no meaning here: call the function before app.run(), or run app.serve() in an event loop of yours, "
+            "beside it"
+        )
 
     def timer(self, interval: float, *, on_leader: bool = False, name: str | None = None) -> Callable[[F], F]:
         """Declares what runs at each multiple of `interval` seconds."""

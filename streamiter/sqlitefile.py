@@ -68,8 +68,7 @@ class SqliteFile:
                     told = f"{self._name}: other processes kept it locked for {CALL_SECONDS:.0f} s"
                     raise TransientError(told) from error
             except sqlite3.DatabaseError as error:
-                told = f"{self._name}: {error}; name a file that streamiter made, or a new one"
-                raise self._kind.error(told) from error
+                raise self._refused(error) from error
             self._clock.sleep(random.uniform(_LEAST_PAUSE, _GREATEST_PAUSE))
 
     def call_now(self, call: Callable[[sqlite3.Connection], _Answer]) -> _Answer | None:
@@ -81,6 +80,8 @@ class SqliteFile:
             if error.sqlite_errorcode & 0xFF in _BUSY:
                 return None
             raise self._told(error) from error
+        except sqlite3.DatabaseError as error:
+            raise self._refused(error) from error
 
     def close(self) -> None:
         """Closes the connections that nobody uses; a later call opens one again."""
@@ -144,6 +145,12 @@ class SqliteFile:
             raise
         return db
 
+    def _refused(self, error: sqlite3.DatabaseError) -> StreamiterError:
+        told = "name a file that streamiter made, or a new one"
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CORRUPT:
+            told = "the file is damaged: restore it from a copy, or save what can be read by sqlite3's .recover"
+        return self._kind.error(f"{self._name}: {error}; {told}")
+
     def _told(self, error: sqlite3.OperationalError) -> StreamiterError:
         code = error.sqlite_errorcode & 0xFF
         if code == sqlite3.SQLITE_FULL:
@@ -152,6 +159,10 @@ class SqliteFile:
             return AccessDenied(f"{self._name}: {error}; this user needs to write to the file and to its folder")
         if code == sqlite3.SQLITE_CANTOPEN and not self._kind.makes and not self.path.exists():
             return self._kind.error(f"{self._name}: there is no such file")
+        if code == sqlite3.SQLITE_CANTOPEN and self.path.is_dir():
+            return self._kind.error(f"{self._name}: that is a folder; name a file in it")
+        if code == sqlite3.SQLITE_ERROR:  # what it was asked makes no sense with these tables
+            return self._kind.error(f"{self._name}: {error}: another program changed the file; restore it from a copy")
         return TransientError(f"{self._name}: {error}; is the disk full, or the folder gone?")
 
 

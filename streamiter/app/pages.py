@@ -14,12 +14,12 @@ from streamiter.app.repeats import Repeats
 from streamiter.clock import microseconds
 from streamiter.errors import IteratorExpired, PositionTrimmed, ShardGone, TimeUnsupported, TransientError
 from streamiter.lease.floors import floor_of, rank_of
-from streamiter.lease.lease import ACCEPTED, AT_TIME, OPENED, TIP, Lease
+from streamiter.lease.lease import ACCEPTED, AT_TIME, OPENED, SOURCE, TIP, Lease
 from streamiter.lease.wishes import Checkpoint
 from streamiter.merge import TIP_EMPTIES
 from streamiter.merge.order import order_times, places_after, stamp, told_by
 from streamiter.position import After, AtTime, Horizon, Place, Position
-from streamiter.reading.gaps import REMOVED, TOO_OLD, TRIMMED
+from streamiter.reading.gaps import MADE_ANEW, REMOVED, TOO_OLD, TRIMMED
 from streamiter.reading.patience import Patience
 from streamiter.record import Record
 from streamiter.shard import Shard
@@ -62,6 +62,8 @@ class ShardPages:
         # A shard that is gone is no gap where nothing of it was read, nor of a shard before it (law 5).
         is_first = lease.fence <= 1 and not lease.parents
         self._may_be_gone = self._place is None and (is_first or bool(lease.progress.get(ACCEPTED)))
+        # Whose place it is, as long as that is not compared.
+        self._was_of: str | None = None if self._place is None else lease.progress.get(SOURCE)
         self._tip_us: int | None = lease.progress.get(TIP)
         self._skip_before_us: int | None = None  # where the service cannot open at a time, what is older is left out
         self._order_us = floor_of(lease)  # order time of the record before the one to come
@@ -76,11 +78,14 @@ class ShardPages:
     def restart(self) -> None:
         """Goes on from what the service still holds: a gap was accepted."""
         self._start, self._place, self._cursor, self._is_checked = Horizon(), None, None, True
-        self._may_be_gone = True
+        self._may_be_gone, self._was_of = True, None
 
     def turn(self, now_us: int) -> Read:
         """The next page."""
         try:
+            if self._was_of is not None and self._was_of != self._source.name:
+                return Read(gap=MADE_ANEW)
+            self._was_of = None
             if self._cursor is None:
                 self._cursor = open_cursor(self._source, self._shard_id, self._position, now_us)
                 self._empties, self._behind = 0, self._source.place_behind(self._cursor.iterator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -191,7 +192,7 @@ class AppWorker:
             shards=shards,
             start=start,
             pace=app.pace,
-            order=_order(processor),
+            order=replace(_order(processor), source=source.name if source.counts_anew else None),
             wall_us=wall_us,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from streamiter.lease.lease import GAP, NOTHING, ORDER, QUARANTINE, TIP, Lease
+from streamiter.lease.lease import GAP, NOTHING, ORDER, QUARANTINE, SOURCE, TIP, Lease
 from streamiter.lease.pace import Pace
 from streamiter.lease.pipeline import Pipeline
 from streamiter.lease.ways import Order
@@ -60,6 +60,7 @@ class Hold:
         self.lease = lease  # as it stands, by all we know
         self.stage = Stage.TAKING
         self._order = order
+        self._began_at = lease.checkpoint
         self.attempt: Attempt | None = None
         self.pipeline = Pipeline(lease.checkpoint, order)
         self.pipeline.order_us = lease.progress.get(ORDER)
@@ -93,6 +94,8 @@ class Hold:
         pipeline = self.pipeline
         checkpoint = pipeline.checkpoint
         told = {GAP: pipeline.gap, QUARANTINE: pipeline.quarantine, TIP: pipeline.tip_us, ORDER: pipeline.order_us}
+        if checkpoint != self._began_at:  # else it may be a place of one that was here before
+            told[SOURCE] = self._order.source
         return self.lease.noting(**self.told, **told)._replace(checkpoint=checkpoint)
 
     def move(self, stage: Stage) -> None:

@@ -28,6 +28,7 @@ TIP = "tip"  # behind the checkpoint there was nothing more at this moment of th
 RANK = "rank"  # the greatest id and the depth of its shard's rank: where its records stand when order times tie
 FLOOR = "floor"  # the last order time of its parents: below it no record of it sorts
 ORDER = "order"  # the order time of the last record before the checkpoint
+SOURCE = "source"  # whose place the checkpoint is, where the numbers of a stream that is made anew begin anew
 LANE = "lane"  # what the token that the lease was made from says of its shard, beyond its place
 HASH_KEYS = "hash_keys"  # the first and the last hash key of its shard's records, where the service says
 OPENED = "opened"  # the service's time when the lease was written: what the horizon of its shard was then is its start

@@ -16,6 +16,7 @@ from streamiter.lease.lease import (
     PROMISED,
     QUARANTINE,
     RELEASE,
+    SOURCE,
     START,
     TIP,
     TOTAL,
@@ -82,7 +83,7 @@ def accept_gap(store: Store, table: Table, key: str, now_us: int) -> Lease:
 
 def _begun_at(lease: Lease, checkpoint: str, now_us: int) -> Lease:
     # What was noted of the old place says nothing of the new one. Only behind a gap nothing was read before.
-    gone = dict.fromkeys((GAP, OPENED, PROMISED, QUARANTINE, RELEASE, TIP))
+    gone = dict.fromkeys((GAP, OPENED, PROMISED, QUARANTINE, RELEASE, SOURCE, TIP))
     if GAP not in lease.progress:
         gone |= {
             ORDER: None,

@@ -24,6 +24,7 @@ class Order:
     within_us: int = 0  # how long a batch that is not full waits for more records
     is_open: bool = False  # without `by_key`: more records follow, in order, while up to `batch` are out
     by_hand: bool = False  # the processor keeps the checkpoint itself: see byhand.py
+    source: str | None = None  # the source's name, where a lease is to remember whose places its checkpoints are
 
     def __post_init__(self) -> None:
         if min(self.concurrency, self.batch, self.buffer) < 1:

@@ -27,6 +27,7 @@ from streamiter.urls import options_of
 
 CALL_SECONDS = 5.0  # no call takes longer; an append as long as the client's own tries, `delivery.timeout.ms`
 MOST_READERS = 4  # consumers: as many readers can be at different places of a partition without seeking back and forth
+COMPARED_US = 1_000_000  # so often the topic's id is looked at
 FORM = "kafka://HOST:9092/TOPIC"
 
 
@@ -43,6 +44,7 @@ class KafkaLog(Log):
     grain_us = 1000
     poll_interval = 0.1
     idle_interval = 0.5
+    counts_anew = True
     ends_are_entries = False  # transactions and compaction leave holes
 
     def __init__(
@@ -64,6 +66,7 @@ class KafkaLog(Log):
         self._readers: list[Lanes] = []
         self._name: str | None = None
         self._denied: AccessDenied | None = None
+        self._comparing, self._compared_us = threading.Lock(), 0
         self._count = 0  # of partitions, as far as it was asked for
 
     # -- the contract
@@ -163,6 +166,7 @@ class KafkaLog(Log):
                 _, last = self._watermarks(partition)
                 records, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
             is_tip = not records and lanes.written(partition) <= end
+        self._compare()
         return Slice(records, is_tip, seen_us)
 
     def seek(self, partition: int, time_us: int) -> int:
@@ -306,6 +310,20 @@ class KafkaLog(Log):
             raise
         except StreamiterError:
             return ""
+
+    def _compare(self) -> None:
+        """Whether it is still the topic whose places are read, each second: offsets of one that is made anew begin at 0."""
+        now_us = microseconds(self._clock.monotonic())
+        with self._comparing:
+            if self._name is None or now_us < self._compared_us + COMPARED_US:
+                return
+            self._compared_us = now_us
+            with suppress(TransientError):  # no broker answers: it is looked at again
+                found = self._topic_id()
+                if found and not self._name.endswith(found):
+                    raise InvalidStream(
+                        f"{self!r}: the topic was deleted and made again meanwhile; open it again to read the new one"
+                    )
 
     def _where(self, partition: int) -> str:
         return f"partition {partition} of {self!r}"

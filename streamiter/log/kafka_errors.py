@@ -27,7 +27,7 @@ _DENIED = (
     "_SSL",
 )
 # Not _UNKNOWN_PARTITION: so says a client that has just reached a broker again, and has not heard of the topic's partitions.
-_MISSING = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "TOPIC_EXCEPTION", "UNKNOWN_TOPIC_ID")
+_MISSING = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_ID")
 _TOO_LARGE = ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD")
 _REFUSED = ("POLICY_VIOLATION", "INVALID_CONFIG", "INVALID_PARTITIONS", "INVALID_REPLICATION_FACTOR", "_INVALID_ARG")
 
@@ -47,6 +47,10 @@ def in_our_words(error: Any, where: str) -> StreamiterError:
     name, told = error.name(), f"{where}: {error.str()} ({error.name()})"
     if name in _DENIED:
         return AccessDenied(f"{told}; check the user's rights and what the URL says of security")
+    if name == "TOPIC_EXCEPTION":
+        return InvalidOption(f"{told}; a topic's name has letters, digits, '.', '_' and '-', 249 of them at most")
+    if name == "TOPIC_ALREADY_EXISTS":
+        return InvalidStream(told)
     if name in _MISSING:
         return InvalidStream(f"{told}; is the topic there? `grow` makes one")
     if name in _TOO_LARGE:
@@ -59,7 +63,7 @@ def in_our_words(error: Any, where: str) -> StreamiterError:
         return SourceError(f"{told}; streamiter is tried with brokers of version 4")
     if error.fatal():
         return SourceError(f"{told}; the client cannot go on: open the log anew")
-    return TransientError(f"{told}; is a broker reached?")
+    return TransientError(f"{told}; is a broker reached, and does the URL say what security it wants?")
 
 
 @contextmanager

@@ -216,8 +216,16 @@ class KinesisLog(Log):
         if page.next is not None:
             following = ShardIterator(iterator.shard_id, _At(page.next, at.to_skip - skipped))
             caught_up = caught_up and page.next.value.awaited is None  # else the entry before has not come again yet
-        found = page._replace(records=records, next=following, caught_up=caught_up)  # type: ignore[arg-type]
-        return cast("Page[LogRecord]", found)  # but for spoiled ones, which are never returned
+        # Spoiled ones are among them, which are never returned.
+        return Page(
+            cast("list[LogRecord]", records),
+            following,
+            page.service_us,
+            caught_up,
+            page.size_bytes,
+            page.children,
+            page.rest_us,
+        )
 
     # -- inside
 

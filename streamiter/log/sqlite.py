@@ -32,7 +32,7 @@ class SqliteLog(Log):
     them back. Threads that append at once share a transaction. Stamps rise strictly over the whole file.
     """
 
-    watches = True
+    watches = counts_anew = True
 
     def __init__(self, path: str | Path, topic: str, *, clock: Clock | None = None) -> None:
         if not topic or not topic.isprintable():

@@ -28,6 +28,7 @@ TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
 PARTIAL_SECONDS: Final = 1.0  # after so long, an unfinished line of standard error is shown
 
 NOISE_SHOWN: Final = 1000
+BLANKS: Final = b" \t\r\xef\xbb\xbf"  # and the mark that some runtimes put before their first line
 SHOWN: Final = 200  # characters of a line that is no message
 
 _HERE: Final = Path(__file__).parent
@@ -184,9 +185,7 @@ class Child:
         while piece := await self._streams.stdout.read(PIECE):
             too_long = lines.too_long
             for line in lines.feed(piece):
-                if line and not line.isspace():
-                    self._lines.append(line)
-                    self._waiting += len(line)
+                self._sort_in(line)
             if lines.too_long > too_long:
                 logger.warning("%s: a line above %d bytes is left out", self.label, self.command.line_limit)
             if self._lines:
@@ -196,6 +195,15 @@ class Child:
                 await self._room.wait()
         self.is_closed = True
         self._tell()
+
+    def _sort_in(self, line: bytes) -> None:
+        # What cannot be a message waits for nobody: a child may write much of it before it reads what we write.
+        start = line.lstrip(BLANKS)[:1]
+        if start == b"{":
+            self._lines.append(line)
+            self._waiting += len(line)
+        elif start:
+            self.note_noise(line)
 
     async def _read_errors(self) -> None:
         assert self._streams is not None and self._streams.stderr is not None

@@ -304,7 +304,7 @@ def _fields(line: bytes) -> dict[str, Any] | None:
     try:
         text = line.decode()
         # Most begin with it. Stripping would copy the whole line: a message has megabytes.
-        value, _ = _DECODER.raw_decode(text if text.startswith("{") else text.strip())
+        value, _ = _DECODER.raw_decode(text if text.startswith("{") else text.lstrip(" \t\r\n\ufeff"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

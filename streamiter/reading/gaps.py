@@ -15,6 +15,7 @@ from streamiter.reading.book import Book
 TOO_OLD = "its start is older than what the service holds"
 TRIMMED = "the service has trimmed what comes next"
 REMOVED = "the service has removed the shard"
+MADE_ANEW = "the log was deleted and made again: what was read is of the one before"
 CHILDREN_MISSED = "no child of it was listed in all the time that the service holds records"
 
 

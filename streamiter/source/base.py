@@ -73,7 +73,7 @@ class ShardPage(NamedTuple):
 # By name, what sources differ in besides what they do: a source that wraps another one takes these from it.
 TRAITS = (
     *("iterator_us", "page_limit", "listings_per_second", "listing_interval", "record_type", "lateness", "grain_us"),
-    *("is_counted", "poll_interval", "idle_interval", "drops_duplicates"),
+    *("counts_anew", "is_counted", "poll_interval", "idle_interval", "drops_duplicates"),
 )
 
 
@@ -91,6 +91,8 @@ class Source(ABC, Generic[R_co]):
     grain_us: int = SECOND_US  # its creation times and service times are floored to so much
     # PositionTrimmed comes where a record is gone that was not read, and at no other time; `place_behind` tells places.
     is_counted: bool = False
+    # A stream that is deleted and made again counts its records from the start anew; `name` tells the two apart.
+    counts_anew: bool = False
     poll_interval: float = 0.25  # how soon a shard at its tip is looked at again, in seconds, ...
     idle_interval: float = 1.0  # ... and how often at least, once it has been idle for a while
     drops_duplicates: bool = False  # whether a record is dropped that was returned before, by what `identify` gives

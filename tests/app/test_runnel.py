@@ -154,3 +154,11 @@ def test_a_setting_without_a_meaning_is_refused():
     )
     stream = app.stream("s", Action, "key")
     assert (app.store, app.pace.failover_us, stream.declared_partitions) == ("redis://h:1/3", 5_000_000, 2)
+
+
+def test_what_is_not_here_says_what_to_do_instead():
+    app = App("testapp")
+    with pytest.raises(InvalidOption, match="hasher="):
+        app.stream("actions", record=Action, partition_by="key", hasher=hash)
+    with pytest.raises(InvalidOption, match=r"before app.run\(\)"):
+        app.task(print)

@@ -43,7 +43,7 @@ MUTANTS = (
     Mutant(
         "hands over what waits in a feed without asking",
         "feed",
-        "if not self._giver.may_deliver():",
+        "if not self._giver.may_begin(entry.number):",
         "if False:",
         102,
     ),

@@ -22,7 +22,7 @@ from streamiter.errors import (
     RecordsExpired,
     TransientError,
 )
-from streamiter.log import Entry
+from streamiter.log import Entry, kafka
 from streamiter.log.kafka import KafkaLog
 from streamiter.testing import LogRig, check_log
 from tests.integration.kafka_broker import Broker, broker, jars
@@ -202,6 +202,23 @@ def test_a_topic_made_anew_is_told(servers, request):
             log.read(0, 3, 10)
         with pytest.raises(InvalidToken):
             Stream(log, token)
+
+
+def test_a_topic_made_anew_while_it_is_read_is_told(servers, request, monkeypatch):
+    monkeypatch.setattr(kafka, "COMPARED_US", 0)
+    topic = request.node.name
+    with KafkaLog(servers, topic) as log, KafkaLog(servers, topic) as other:
+        log.grow(1)
+        log.append(0, entries(0, 1, 2))
+        assert log.name and len(log.read(0, 0, 10).records) == 3
+        log.close()
+        done(admin(servers), "delete_topics", [topic])
+        while other._standing():
+            pass
+        other.grow(1)
+        other.append(0, entries(*range(10, 20)))
+        with pytest.raises(InvalidStream, match="made again"):  # and no entry in the old one's place
+            log.read(0, 3, 10)
 
 
 def test_kafka_s_own_tools_see_how_far_a_group_has_read(log, servers):

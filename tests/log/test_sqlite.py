@@ -208,6 +208,30 @@ def test_a_file_of_another_kind_stays_as_it_is(path):
         assert [row[0] for row in db.execute("SELECT name FROM sqlite_master")] == ["mine"]
 
 
+def test_a_damaged_file_is_told(path):
+    with SqliteLog(path, "orders") as log:
+        log.grow(1)
+        log.append(0, [Entry(b"x" * 1000)] * 100)
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(InvalidStream, match="is damaged"):
+        SqliteLog(path, "orders").read(0, 0, 10)
+
+
+def test_a_table_that_another_program_took_away_is_told_at_once(path):
+    with SqliteLog(path, "orders") as log:
+        log.grow(1)
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("DROP TABLE streamiter_log_1_0")
+        for call in (lambda: log.read(0, 0, 10), lambda: log.append(0, [Entry(b"")])):
+            with pytest.raises(InvalidStream, match="another program changed the file"):
+                call()
+
+
+def test_a_folder_is_no_file(path):
+    with pytest.raises(InvalidStream, match="is a folder"):
+        SqliteLog(path.parent, "orders").partitions()
+
+
 def test_a_newer_layout_is_left_alone(path):
     made(path).close()
     with closing(sqlite3.connect(path)) as db:

@@ -37,9 +37,11 @@ def leaves(batch):
     sys.exit(0)
 
 def forks(batch):
-    if os.fork() == 0:
+    forked = os.fork()
+    if forked == 0:
         time.sleep(600)
         os._exit(0)
+    Path("forked").write_text(str(forked))
 
 def lingers(batch):
     threading.Thread(target=time.sleep, args=(600,)).start()
@@ -176,7 +178,7 @@ def test_the_daemon_sees_its_end_though_a_thread_of_its_own_goes_on_and_that_is_
 
 
 @pytest.mark.realtime
-def test_what_it_forks_does_not_hold_the_pipe():
+def test_what_it_forks_does_not_hold_the_pipe(here):
     with child("shop:forks", "--checkpoint", "never") as running:
         running.say(START)
         running.hear()
@@ -184,6 +186,7 @@ def test_what_it_forks_does_not_hold_the_pipe():
         assert running.hear() == wire.Status("processRecords")
         running.process.kill()
         assert running.hear() is None  # though the forked process lives on
+        os.kill(int((here / "forked").read_text()), signal.SIGKILL)
         assert running.process.stderr is not None
         running.process.stderr.close()
 

@@ -49,3 +49,39 @@ def test_one_that_writes_without_an_end(tmp_path: Path, what: str, caplog: pytes
             assert sum("no message, ignored" in line for line in caplog.messages) <= len(rig.failed()) * NOISE_SHOWN
     finally:
         rig.close()
+
+
+# Each process writes 8 MB when a message is there, before it reads it, as one does that logs to its standard output.
+CHATTY = """
+import json, os, select, sys, time
+notes = open(os.path.join(sys.argv[1], f"{os.getpid()}.jsonl"), "a")
+while True:
+    select.select([0], [], [])
+    sys.stdout.buffer.write((b"chatter " * 128 + b"\\n") * 8_000)
+    sys.stdout.buffer.flush()
+    line = sys.stdin.buffer.readline()
+    if not line:
+        break
+    told = json.loads(line)
+    given = [[record["partitionKey"], record["sequenceNumber"], 0] for record in told.get("records", ())]
+    notes.write(json.dumps({**told, "records": given, "pid": os.getpid(), "time": time.time()}) + "\\n")
+    notes.flush()
+    sys.stdout.buffer.write(b'{"action": "status", "responseFor": "%b"}\\n' % told["action"].encode())
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_one_that_writes_much_before_it_reads_a_long_message(tmp_path: Path):
+    """Neither end may wait for the other: its pipe is full, and so is the daemon's."""
+    rig = Rig(tmp_path)
+    child = tmp_path / "chatty.py"
+    child.write_text(CHATTY)
+    words = (sys.executable, str(child), str(rig.notes))
+    try:
+        for number in range(4):
+            rig.stream.put("S1", b"x" * 900_000, key=f"key {number}")
+        with rig.running(command=replace(rig.command(), words=words)):
+            rig.wait_for([f"key {number}" for number in range(4)])
+        assert not rig.failed()
+    finally:
+        rig.close()

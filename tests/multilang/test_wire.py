@@ -124,6 +124,7 @@ CHILDREN = [
     (b'{"action": "checkpoint", "sequenceNumber": true, "subSequenceNumber": 1.5}', Ask("true", "1.5", Form.NEWER)),
     (b'{"action": "checkpoint", "checkpoint": "7"}', Ask("7", None, Form.OLDER)),
     (b'{"action": "checkpoint", "checkpoint": null}', Ask(None, None, Form.OLDER)),
+    (b'\xef\xbb\xbf \t{"action": "status", "responseFor": "initialize"}\r', Status("initialize")),
     (b"\r", None),
     (b"", None),
     (b"a line of a debugger", None),

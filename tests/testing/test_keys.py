@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from streamiter.testing import Simulator
 from tests.testing.readers import refused
@@ -38,13 +41,24 @@ def pairs(sim: Simulator) -> Any:
     return sim.client("dynamodb", config=Config(parameter_validation=False))
 
 
+@contextlib.contextmanager
+def cancelled(words: str) -> Iterator[None]:
+    """The second of a transaction's two items is refused in these words, and the first one is right."""
+    with pytest.raises(ClientError) as caught:
+        yield
+    assert caught.value.response["Error"]["Code"] == "TransactionCanceledException"
+    right, wrong = caught.value.response["CancellationReasons"]
+    assert right == {"Code": "None"}
+    assert wrong["Code"] == "ValidationError" and words in wrong["Message"]
+
+
 def put_in_each_way(client: Any, item: dict[str, Any], words: str) -> None:
     with refused("ValidationException", words):
         client.put_item(TableName="pairs", Item=item)
     right = {"p": {"S": "right"}, "c": {"N": "1"}}
     with refused("ValidationException", words):
         client.batch_write_item(RequestItems={"pairs": [{"PutRequest": {"Item": one}} for one in (right, item)]})
-    with refused("ValidationException", words):
+    with cancelled(words):
         client.transact_write_items(
             TransactItems=[{"Put": {"TableName": "pairs", "Item": one}} for one in (right, item)]
         )
@@ -87,9 +101,40 @@ def test_a_key_is_the_table_s(sim, pairs, key):
         ("Update", {"UpdateExpression": "REMOVE z"}),
         ("ConditionCheck", {"ConditionExpression": "attribute_exists(p)"}),
     ):
-        with refused("ValidationException", NO_MATCH):
+        with cancelled(NO_MATCH):
             pairs.transact_write_items(TransactItems=[*actions, {action: {"TableName": "pairs", "Key": key, **more}}])
     assert len(sim.table("pairs").history) == 1
+
+
+@pytest.mark.parametrize(
+    "part, words",
+    [
+        ({"l": {"B": b"x" * 1025}}, "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"),
+        ({"g": {"S": "x" * 2049}}, "Size of hashkey has exceeded the maximum size limit of2048 bytes"),
+    ],
+)
+def test_the_key_of_an_index_has_a_size(sim, pairs, part, words):
+    with refused("ValidationException", words):
+        pairs.put_item(TableName="pairs", Item=KEY | part)
+    [(name, value)] = part.items()
+    with refused("ValidationException", "update the secondary index key beyond allowed size limits"):
+        pairs.update_item(
+            TableName="pairs", Key=KEY, UpdateExpression=f"SET {name} = :v", ExpressionAttributeValues={":v": value}
+        )
+    assert sim.table("pairs").history == []
+
+
+@pytest.mark.parametrize("name", ["ab", "a b", "x" * 256])
+def test_a_name_that_no_table_can_have_is_refused_wherever_it_stands(pairs, name):
+    for call, request in (
+        (pairs.get_item, {"TableName": name, "Key": KEY}),
+        (pairs.batch_get_item, {"RequestItems": {name: {"Keys": [KEY]}}}),
+        (pairs.batch_write_item, {"RequestItems": {name: [{"DeleteRequest": {"Key": KEY}}]}}),
+        (pairs.transact_get_items, {"TransactItems": [{"Get": {"TableName": name, "Key": KEY}}]}),
+        (pairs.transact_write_items, {"TransactItems": [{"Delete": {"TableName": name, "Key": KEY}}]}),
+    ):
+        with refused("ValidationException", "failed to satisfy constraint"):
+            call(**request)
 
 
 def test_an_index_takes_items_without_its_key(sim, pairs):
@@ -128,7 +173,7 @@ def test_a_table_may_be_named_by_its_arn_wherever_it_is_written_to(sim, pairs):
         pairs.batch_write_item(RequestItems={arn: [{"PutRequest": {"Item": item}} for item in (KEY, wrong)]})
     with refused("ValidationException", "duplicates"):
         pairs.batch_write_item(RequestItems={arn: [{"PutRequest": {"Item": KEY}}, {"DeleteRequest": {"Key": KEY}}]})
-    with refused("ValidationException", "Missing the key c"):
+    with cancelled("Missing the key c"):
         pairs.transact_write_items(TransactItems=[{"Put": {"TableName": arn, "Item": item}} for item in (KEY, wrong)])
     actions = {
         "Put": {"TableName": arn, "Item": KEY},

@@ -60,3 +60,13 @@ def test_a_transaction_that_failed_may_be_tried_again(orders):
         TransactItems=[{"Put": put}, {"ConditionCheck": check}], ClientRequestToken="one"
     )
     assert orders.events() == [("INSERT", "a"), ("INSERT", "b")]
+
+
+def test_a_transaction_sent_again_consumes_what_reading_takes(orders):
+    put = {"Put": {"TableName": "orders", "Item": {"id": {"S": "a"}, "text": {"S": "x" * 5000}}}}
+    request = {"TransactItems": [put], "ClientRequestToken": "once"}
+    [told] = orders.tables.transact_write_items(**request, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]
+    assert (told["CapacityUnits"], told["WriteCapacityUnits"]) == (10, 10)
+    [told] = orders.tables.transact_write_items(**request, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]
+    assert (told["CapacityUnits"], told["ReadCapacityUnits"]) == (4, 4)
+    assert "ConsumedCapacity" not in orders.tables.transact_write_items(**request)

@@ -33,6 +33,7 @@ BASE: dict[str, Any] = {
 }
 WITH_G = {"AttributeDefinitions": kinds("pcg")}
 UNITS = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
+PROVISIONED: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS}
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,10 @@ UNITS = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
         ({"TableName": "ab"}, "at least 3 characters long"),
         ({"TableName": "a b c"}, "satisfy regular expression pattern"),
         ({"KeySchema": None}, "'keySchema'"),
+        (
+            {"KeySchema": None, "AttributeDefinitions": None},
+            "2 validation errors detected: Value null at 'attributeDefinitions' .*; Value null at 'keySchema'",
+        ),
         ({"KeySchema": keys("p", "p"), "AttributeDefinitions": kinds("p")}, "have the same name"),
         ({"KeySchema": keys("p", "c")[::-1]}, "The first KeySchemaElement is not a HASH key type"),
         ({"AttributeDefinitions": kinds("p")}, r"Keys: \[p, c\], AttributeDefinitions: \[p\]"),
@@ -69,7 +74,32 @@ UNITS = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
             },
             "ProjectionType is KEYS_ONLY, but NonKeyAttributes is specified",
         ),
-        ({**WITH_G, "GlobalSecondaryIndexes": [index(ProvisionedThroughput=UNITS)]}, "for index: by-g"),
+        (
+            {**WITH_G, "GlobalSecondaryIndexes": [index(ProvisionedThroughput=UNITS)]},
+            "ProvisionedThroughput should not be specified for index: by-g when BillingMode is PAY_PER_REQUEST",
+        ),
+        (
+            {**PROVISIONED, **WITH_G, "GlobalSecondaryIndexes": [index()]},
+            "ProvisionedThroughput is not specified for index: by-g",
+        ),
+        (
+            {**PROVISIONED, "ProvisionedThroughput": {**UNITS, "ReadCapacityUnits": 10**12 + 1}},
+            "Given value 1000000000001 for ReadCapacityUnits is out of bounds",
+        ),
+        (
+            {
+                **PROVISIONED,
+                **WITH_G,
+                "GlobalSecondaryIndexes": [index(ProvisionedThroughput={**UNITS, "WriteCapacityUnits": 10**13})],
+            },
+            "Given value 10000000000000 for WriteCapacityUnits is out of bounds for index by-g",
+        ),
+        (
+            {**WITH_G, "LocalSecondaryIndexes": [index(f"by-g{number}", "p", "g") for number in range(6)]},
+            "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
+        ),
+        ({"ResourcePolicy": "allow"}, "Invalid policy document"),
+        ({"GlobalTableSourceArn": "arn:aws:dynamodb:us-east-1:1:table/x"}, "no global tables of several accounts"),
         (
             {**WITH_G, "GlobalSecondaryIndexes": [index(f"by-g{number}") for number in range(21)]},
             "GlobalSecondaryIndex count exceeds the per-table limit of 20",
@@ -133,6 +163,61 @@ def test_a_table_is_described_as_it_was_made(client):
     told = client.describe_table(TableName="made")["Table"]
     assert told["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
     assert told["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+    assert told["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+    with refused("ValidationException", "ProvisionedThroughput is not specified for index: by-g"):
+        client.update_table(TableName="made", BillingMode="PROVISIONED", ProvisionedThroughput=UNITS)
+    with refused("ValidationException", "At least one of ProvisionedThroughput, BillingMode"):
+        client.update_table(TableName="made", GlobalSecondaryIndexUpdates=[])
+
+
+def test_a_table_s_class_is_told_with_its_time(sim, client):
+    client.create_table(**BASE)
+    assert "TableClassSummary" not in client.describe_table(TableName="made")["Table"]
+    client.update_table(TableName="made", TableClass="STANDARD_INFREQUENT_ACCESS")
+    told = client.describe_table(TableName="made")["Table"]["TableClassSummary"]
+    assert told["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
+    assert told["LastUpdateDateTime"].timestamp() == sim.clock.now()
+
+
+def test_an_index_of_a_table_on_demand_has_no_units(client):
+    client.create_table(**BASE | {**WITH_G, "GlobalSecondaryIndexes": [index()]})
+    update = [{"Update": {"IndexName": "by-g", "ProvisionedThroughput": UNITS}}]
+    with refused("ValidationException", "can be specified for index: by-g when BillingMode is PAY_PER_REQUEST"):
+        client.update_table(TableName="made", GlobalSecondaryIndexUpdates=update)
+
+
+def test_a_key_keeps_its_type(client):
+    client.create_table(**BASE)
+    create = [{"Create": index("by-c", "c")}]
+    definitions = [{"AttributeName": "c", "AttributeType": "N"}]
+    with refused("ValidationException", "The type of c is S already"):
+        client.update_table(TableName="made", AttributeDefinitions=definitions, GlobalSecondaryIndexUpdates=create)
+    client.put_item(TableName="made", Item={"p": {"S": "a"}, "c": {"S": "1"}})
+
+
+def test_an_index_that_goes_is_told_of_once_more(client):
+    client.create_table(**BASE | {**WITH_G, "GlobalSecondaryIndexes": [index()]})
+    drop = [{"Delete": {"IndexName": "by-g"}}]
+    [told] = client.update_table(TableName="made", GlobalSecondaryIndexUpdates=drop)["TableDescription"][
+        "GlobalSecondaryIndexes"
+    ]
+    assert (told["IndexName"], told["IndexStatus"]) == ("by-g", "DELETING")
+    assert "GlobalSecondaryIndexes" not in client.describe_table(TableName="made")["Table"]
+
+
+@pytest.mark.parametrize(
+    "key, arn",
+    [
+        ({}, "arn:aws:kms:us-east-1:000000000000:alias/aws/dynamodb"),
+        ({"KMSMasterKeyId": "alias/own"}, "arn:aws:kms:us-east-1:000000000000:alias/own"),
+        ({"KMSMasterKeyId": "12-34"}, "arn:aws:kms:us-east-1:000000000000:key/12-34"),
+        ({"KMSMasterKeyId": "arn:aws:kms:eu-west-1:1:key/1"}, "arn:aws:kms:eu-west-1:1:key/1"),
+    ],
+)
+def test_encryption_is_described_with_its_key(client, key, arn):
+    client.create_table(**BASE | {"SSESpecification": {"Enabled": True, "SSEType": "KMS", **key}})
+    told = client.describe_table(TableName="made")["Table"]["SSEDescription"]
+    assert told == {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": arn}
 
 
 def test_a_description_counts_items_and_bytes(client):
@@ -182,10 +267,15 @@ def test_what_has_no_backing_is_told_so(client):
     assert told["PointInTimeRecoveryDescription"]["RecoveryPeriodInDays"] == 7
     with refused("TableNotFoundException", "Table not found: nothing"):
         client.describe_continuous_backups(TableName="nothing")
-    with refused("UnknownOperationException", "the simulator has no RestoreTableToPointInTime"):
-        client.restore_table_to_point_in_time(SourceTableName="made", TargetTableName="other")
-    with refused("ValidationException", "no global tables"):
-        client.update_table(TableName="made", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    with refused("GlobalTableNotFoundException", "'made' does not exist"):
+        client.describe_global_table(GlobalTableName="made")
+    assert client.list_global_tables()["GlobalTables"] == []
+    scaling = client.describe_table_replica_auto_scaling(TableName="made")["TableAutoScalingDescription"]
+    assert scaling["Replicas"] == []
+    with refused("ValidationException", "no consistency among regions"):
+        client.update_table(TableName="made", MultiRegionConsistency="STRONG")
+    with refused("UnknownOperationException", "the simulator has no UpdateGlobalTableSettings"):
+        client.update_global_table_settings(GlobalTableName="made")
 
 
 @pytest.mark.parametrize("operation", ["describe_table", "delete_table", "update_table", "describe_time_to_live"])

@@ -166,3 +166,12 @@ def test_an_index_made_later_has_what_was_there_already(things):
         query(things, "x = :p", IndexName="by-x")
     with refused("ResourceNotFoundException"):
         things.update_table(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-x"}}])
+
+
+@pytest.mark.parametrize("call", ["query", "scan"])
+def test_a_start_of_no_value_is_told_as_the_start(things, call):
+    start = {"p": {"S": "a"}, "c": {"N": "one"}}
+    asked = {"KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": S("a")}} if call == "query" else {}
+    words = "The provided starting key is invalid: The parameter cannot be converted to a numeric value: one"
+    with refused("ValidationException", words):
+        getattr(things, call)(ExclusiveStartKey=start, **asked)

@@ -163,6 +163,19 @@ def test_batches_are_done_in_part_and_what_is_left_is_told(sim):
     assert pages > 1
 
 
+def test_statements_of_a_batch_fail_one_by_one(sim):
+    orders = Orders(sim)
+    sim.misbehave(1, throttles=0, errors=0, cuts=0, slow=0, partial=0.3)
+    left, failed = [f"INSERT INTO orders VALUE {{'id': '{number}'}}" for number in range(25)], 0
+    while left:
+        answer = orders.tables.batch_execute_statement(Statements=[{"Statement": text} for text in left])["Responses"]
+        assert {one["Error"]["Code"] for one in answer if "Error" in one} <= {"ProvisionedThroughputExceeded"}
+        left = [text for text, one in zip(left, answer, strict=True) if "Error" in one]
+        failed += len(left)
+    assert failed > 0
+    assert len(sim.table("orders").history) == 25, "nothing is lost, and nothing written twice"
+
+
 def test_records_of_a_put_fail_one_by_one(sim):
     stream = sim.create_stream("numbers", "S0")
     sim.misbehave(1, throttles=0, errors=0, cuts=0, slow=0, partial=0.3)

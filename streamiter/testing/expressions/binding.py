@@ -232,6 +232,8 @@ def _check_arguments(name: str, arguments: tuple[Operand, ...]) -> None:
             )
     elif name == "begins_with":
         _check_kinds(name, arguments, ("S", "B"))
+    elif name == "contains":
+        _check_kinds(name, arguments[:1], ("S", "B", "L", *SETS))
     elif name == "size":
         _check_kinds(name, arguments, ("S", "B", "L", "M", *SETS))
 

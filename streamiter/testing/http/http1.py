@@ -29,6 +29,7 @@ def converse(incoming: Incoming, answer: Callable[[Request], Answer], closing: t
         except BadRequest as error:
             with contextlib.suppress(OSError):
                 connection.sendall(_head(Answer(error.status, b"", {"Connection": "close"}), 0))
+                incoming.linger()
             return
         if request is None:
             return
@@ -47,13 +48,17 @@ def read_request(incoming: Incoming) -> Request | None:
             raise BadRequest("headers without end")
         if not incoming.receive(is_within=bool(unread)):
             return None
+    if end > MAX_HEAD:
+        raise BadRequest("headers without end")
     line, *fields = bytes(unread[:end]).decode("latin-1").split("\r\n")
     headers = {name.strip().lower(): value.strip() for name, _, value in (text.partition(":") for text in fields)}
+    if len(headers) < len(fields) and len({text.partition(":")[2].strip() for text in fields if _is_length(text)}) > 1:
+        raise BadRequest("two lengths")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or len(length) > _LONGEST_NUMBER or "transfer-encoding" in headers:
         raise BadRequest("a body without a length")
     if int(length) > MAX_BODY:
-        raise BadRequest("a body that is too long")
+        raise BadRequest("a body that is too long", 413)
     if headers.get("expect", "").lower() == "100-continue":
         incoming.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
     start, stop = end + 4, end + 4 + int(length)
@@ -64,6 +69,10 @@ def read_request(incoming: Incoming) -> Request | None:
     del unread[:stop]
     incoming.completed()
     return Request(line.partition(" ")[0], headers, body)
+
+
+def _is_length(field: str) -> bool:
+    return field.partition(":")[0].strip().lower() == "content-length"
 
 
 def _send(connection: socket.socket, answer: Answer, closing: threading.Event, *, is_head: bool) -> bool:

@@ -37,6 +37,10 @@ from streamiter.testing.http.request import MAX_BODY, MAX_HEAD, Request
 PREFACE_SIZE = 24  # of what an HTTP/2 connection begins with
 WINDOW = 1 << 20  # bytes of a request that may be under way
 MOST_WAITING = 4 << 20  # bytes of an answer that goes on, before it has to wait for its client
+MOST_WORKERS = (
+    200  # answers that hang or come late: a client has at most 100 under way, but may give up as many as it likes
+)
+MOST_UNSENT = 8 * MAX_BODY  # bytes of all answers of a connection that its client does not take
 MOST_UNREAD = 4 * MAX_BODY  # bytes of all requests of a connection that have not ended
 
 _log = logging.getLogger("streamiter.testing")
@@ -169,6 +173,10 @@ class Conversation:
         if answer.is_at_once:
             self._send(stream, answer)
             return
+        if len(self._workers) >= MOST_WORKERS:
+            with self._lock:
+                self._reset(stream, ErrorCodes.REFUSED_STREAM)
+            return
         worker = threading.Thread(target=self._work, args=(stream, answer), daemon=True)
         worker.name = f"{threading.current_thread().name}:{stream}"
         self._workers.add(worker)
@@ -193,6 +201,9 @@ class Conversation:
                 return  # The client does not want it any more.
             if answer.is_lost:
                 self._reset(stream)
+                return
+            if sum(len(other.waiting) for other in self._answering.values()) > MOST_UNSENT:
+                self._reset(stream, ErrorCodes.ENHANCE_YOUR_CALM)
                 return
             headers = [(name.lower(), value) for name, value in answer.headers.items()]
             with_length = [] if answer.following or answer.is_cut else [("content-length", str(len(answer.body)))]
@@ -240,10 +251,10 @@ class Conversation:
                 return
         self._answering.pop(stream, None)
 
-    def _reset(self, stream: int) -> None:
+    def _reset(self, stream: int, why: ErrorCodes = ErrorCodes.INTERNAL_ERROR) -> None:
         self._answering.pop(stream, None)
         with contextlib.suppress(H2Error):
-            self._h2.reset_stream(stream, ErrorCodes.INTERNAL_ERROR)
+            self._h2.reset_stream(stream, why)
         self._send_out()
 
     def _send_out(self) -> None:

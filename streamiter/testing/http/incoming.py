@@ -9,6 +9,7 @@ import struct
 from streamiter.clock import SystemClock
 
 PATIENCE_SECONDS = 30.0  # in the middle of a request
+_LINGERS_SECONDS, _LINGERS_READS = 1.0, 300
 IDLE_LOOKS = 40  # so many times that long between requests, and for all of a request that comes in small pieces
 
 
@@ -38,6 +39,14 @@ class Incoming:
                 self.has_ended = not received
                 return bool(received)
         return False
+
+    def linger(self) -> None:
+        """Reads on for a moment after the last answer: to close on what still comes would take it away from the client."""
+        self.connection.shutdown(socket.SHUT_WR)
+        _limit(self.connection, socket.SO_RCVTIMEO, _LINGERS_SECONDS)
+        for _ in range(_LINGERS_READS):
+            if not self.connection.recv(64 * 1024):
+                return
 
     def completed(self) -> None:
         """A request is there as a whole."""

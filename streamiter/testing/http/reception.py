@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import logging
 import math
 import threading
 import zlib
 from email.utils import formatdate
+from uuid import UUID
 
 from streamiter.clock import SECOND_US, Clock, microseconds
 from streamiter.testing.control import Control
@@ -33,6 +35,9 @@ MOST_NAME = 100  # characters of an operation that is noted
 
 # What botocore calls the services, by the beginning of their targets.
 _SERVICES = {protocol.STREAMS: "dynamodbstreams", protocol.TABLES: "dynamodb", KINESIS: "kinesis"}
+
+# Kinesis' answers have a second id, of 72 bytes; ours says nothing.
+_ID2_HEADER, _ID2 = "x-amz-id-2", base64.b64encode(bytes(72)).decode()
 
 _log = logging.getLogger("streamiter.testing")
 
@@ -118,6 +123,8 @@ class Reception:
                     known = None if is_error or order.cbor is None else order.cbor()
                     answer.body = wire.write(answer.body, is_error=is_error) if known is None else known
                 answer.headers["Content-Type"] = content_type
+            if service == KINESIS:
+                answer.headers[_ID2_HEADER] = _ID2
             return self._wrap(answer, operation, fault, now_us)
 
     def _check_token(self, request: Request) -> None:
@@ -176,7 +183,8 @@ class Reception:
             if fault.kind in ("bad_json", "no_body", "html"):
                 answer.following = None  # what comes instead is all of it
         self._requests += 1
-        answer.headers |= {"Server": "Server", "x-amzn-RequestId": f"{self._requests:052d}"}
+        request_id = f"{self._requests:052d}" if _ID2_HEADER not in answer.headers else str(UUID(int=self._requests))
+        answer.headers |= {"Server": "Server", "x-amzn-RequestId": request_id}
         if self.knobs.date:
             answer.headers["Date"] = formatdate(math.floor(now_us / SECOND_US + self.knobs.skew), usegmt=True)
         if crc != "absent" and answer.following is None:

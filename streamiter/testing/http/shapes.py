@@ -6,6 +6,7 @@ with --no-..., Go, a test of one's own) gets its answer from here.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,8 +21,21 @@ from streamiter.testing.truth.attributes import check_attribute_form
 MOST_PROBLEMS = 10  # are told of one request, as the service does
 MOST_MATCHED = 8192  # characters of a text that a pattern is tried on
 MOST_SHOWN = 512  # characters of a value that is quoted
+# What Java writes in another way than Python: printable text, and what lies beyond 16 bits.
+_OF_JAVA = {r"\p{Print}": r"[ -~]", r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010FFFF"}
 # In which order the service lists an enum's values, where that is known.
 _LISTED = {
+    "AttributeAction": ["ADD", "PUT", "DELETE"],
+    "BillingMode": ["PROVISIONED", "PAY_PER_REQUEST"],
+    "ComparisonOperator": [
+        *("IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL"),
+        *("NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"),
+    ],
+    "ConditionalOperator": ["OR", "AND"],
+    "ReturnConsumedCapacity": ["INDEXES", "TOTAL", "NONE"],
+    "ReturnItemCollectionMetrics": ["SIZE", "NONE"],
+    "ReturnValue": ["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"],
+    "Select": ["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"],
     "StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"],
     "ShardIteratorType": ["AFTER_SEQUENCE_NUMBER", "LATEST", "AT_TIMESTAMP", "AT_SEQUENCE_NUMBER", "TRIM_HORIZON"],
 }
@@ -46,7 +60,9 @@ def check(service: str, operation: str, request: object, *, short_ids: bool = Fa
     """Refuses a request that is not of the service's form; `short_ids` lets shard ids be as short as tests name them."""
     known = description(service)
     shape = known["operations"][operation]["input"]["shape"]
-    broken = list(islice(_Check(known["shapes"], short_ids, manner).problems(shape, request, ""), MOST_PROBLEMS))
+    broken = list(
+        islice(_Check(known["shapes"], service, short_ids, manner).problems(shape, request, ""), MOST_PROBLEMS)
+    )
     if broken:
         raise broken_rules(broken)
 
@@ -66,8 +82,9 @@ def unserved(service: str, operation: str) -> Refusal:
 class _Check:
     """One request's check: a generator of what is wrong."""
 
-    def __init__(self, shapes: Mapping[str, Any], short_ids: bool, manner: Manner) -> None:
+    def __init__(self, shapes: Mapping[str, Any], service: str, short_ids: bool, manner: Manner) -> None:
         self._shapes = shapes
+        self._free = "StreamArn" if service == "dynamodbstreams" else None
         self._short_ids = short_ids
         self._manner = manner
 
@@ -87,8 +104,8 @@ class _Check:
             yield from _length(shape, found, path)
             yield from self._entries(shape, found, path)
         elif kind == "string":
-            # A wrong ARN is "Invalid StreamArn" to the service, however short.
-            is_spared = name == "StreamArn" or (name == "ShardId" and self._short_ids)
+            # A wrong ARN is "Invalid StreamArn" to DynamoDB Streams, however short.
+            is_spared = name == self._free or (name == "ShardId" and self._short_ids)
             lengths = [] if is_spared else list(_length(shape, found, path))
             forms = list(_form(name, shape, found, path))
             yield from (*forms, *lengths) if self._manner.forms_first else (*lengths, *forms)
@@ -125,17 +142,21 @@ class _Check:
         keys, name = self._shapes[shape["key"]["shape"]], shape["value"]["shape"]
         least, most = keys.get("min", 0), keys.get("max", math.inf)
         has_bad_keys = not all(least <= len(key) <= most for key in entries)
-        if not self._manner.sums_up:
-            if has_bad_keys:
-                yield _shown(entries), path, f"have keys that satisfy constraint: [{_rules('', keys)}]"
-            for key, element in entries.items():
-                yield from self.problems(name, element, f"{path}.{key}.member")
-            return
         if has_bad_keys:
             yield _shown(entries), path, f"Map keys must satisfy constraint: [{_rules('', keys)}]"
-        if self._has_broken(name, entries.values(), path):
+        if not self._manner.sums_up and not self._has_lists_beyond(name, entries):
+            for key, element in entries.items():
+                yield from self.problems(name, element, f"{path}.{key}.member")
+        elif self._has_broken(name, entries.values(), path):
             rules = _rules(name, self._shapes[name])
             yield _shown(entries), path, f"Map value must satisfy constraint: [{rules}]"
+
+    def _has_lists_beyond(self, name: str, entries: Mapping[str, Any]) -> bool:
+        """Whether values are lists that are too long or too short, which any service tells of the whole map."""
+        shape = self._shapes[name]
+        return shape["type"] == "list" and any(
+            isinstance(one, list) and next(_length(shape, one, ""), None) is not None for one in entries.values()
+        )
 
     def _has_broken(self, name: str, elements: Iterable[Any], path: str) -> bool:
         """Whether one of them breaks a rule; all are looked at, for one of a wrong type is refused at once."""
@@ -181,11 +202,19 @@ def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[Proble
 
 
 def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
-    if "pattern" in shape and not re.fullmatch(shape["pattern"], value[:MOST_MATCHED]):
+    if "pattern" in shape and not re.fullmatch(_python(shape["pattern"]), value[:MOST_MATCHED]):
         yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
     if "enum" in shape and value not in shape["enum"]:
         told = _LISTED.get(name) or sorted(shape["enum"])
         yield _shown(value), path, f"satisfy enum value set: [{', '.join(told)}]"
+
+
+@functools.cache
+def _python(pattern: str) -> str:
+    """A pattern of the service's, which is one of Java's, as Python writes it."""
+    for java, own in _OF_JAVA.items():
+        pattern = pattern.replace(java, own)
+    return pattern
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Tables: real ones behind the streams, on the same endpoint: moto's, with streams and time to live of our own."""
+"""Tables: DynamoDB's operations on tables and items, on the same endpoint as the streams that tell of their changes."""
 
 from streamiter.testing.tables.api import TableApi as TableApi
 from streamiter.testing.tables.desk import TablesDesk as TablesDesk

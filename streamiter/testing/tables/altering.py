@@ -6,14 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
-from streamiter.testing.tables.creation import MOST_GLOBAL, NO_THROUGHPUT, check_index_billing, read_index
+from streamiter.testing.tables.beside.global_tables import changed_replicas
+from streamiter.testing.tables.creation import (
+    MOST_GLOBAL,
+    NO_THROUGHPUT,
+    check_bounds,
+    check_index_billing,
+    check_served,
+    read_index,
+)
 from streamiter.testing.tables.schema import Index
 from streamiter.testing.tables.table import StoredTable
 
 Body = Mapping[str, Any]
 
 _SETTINGS = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
-_REPLICAS = ("ReplicaUpdates", "MultiRegionConsistency", "GlobalTableWitnessUpdates")
 
 
 class Alteration:
@@ -25,21 +32,32 @@ class Alteration:
         self._created: Index | None = None
         self._dropped: str | None = None
         self._kinds = dict(table.schema.kinds)
+        self._replicas = table.replicas
+        self.replica_statuses: dict[str, str] = {}  # of those that are made, changed or dropped
 
     @property
     def making(self) -> str | None:
         """The index that is made."""
         return None if self._created is None else self._created.name
 
+    @property
+    def dropping(self) -> str | None:
+        """The index that goes."""
+        return self._dropped
+
     def check(self, now_seconds: float) -> None:
         """Refuses what cannot be done; nothing is changed yet."""
-        for member in _REPLICAS:
-            if member in self._body:
-                raise invalid(f"The simulator has no global tables: {member} cannot be served")
+        check_served(self._body)
+        self._replicas, self.replica_statuses = changed_replicas(self._table, self._body.get("ReplicaUpdates", []))
         for definition in self._body.get("AttributeDefinitions", ()):
-            self._kinds[definition["AttributeName"]] = definition["AttributeType"]
+            name, kind = definition["AttributeName"], definition["AttributeType"]
+            if self._kinds.setdefault(name, kind) != kind:
+                raise wrong_value(f"The type of {name} is {self._kinds[name]} already: it cannot become {kind}")
         self._check_billing()
         updates = self._body.get("GlobalSecondaryIndexUpdates", ())
+        for update in updates:
+            for asked in update.values():
+                check_bounds(asked.get("ProvisionedThroughput"), asked["IndexName"])
         made = [update for update in updates if update.keys() & {"Create", "Delete"}]
         if any(len(update) != 1 for update in updates):
             raise wrong_value("Only one of Create, Update or Delete can be specified in GlobalSecondaryIndexUpdate")
@@ -55,12 +73,17 @@ class Alteration:
     def apply(self) -> None:
         """Does it."""
         settings, schema = self._table.settings, self._table.schema
+        self._table.replicas = self._replicas
         settings |= {name: self._body[name] for name in _SETTINGS if name in self._body}
+        if "TableClass" in self._body:
+            settings["TableClassSince"] = self._now_seconds
         mode = self._body.get("BillingMode")
         if mode is not None and mode != settings.get("BillingMode"):
             settings |= {"BillingMode": mode, "OnDemandSince": self._now_seconds}
             if mode == "PAY_PER_REQUEST":
                 settings["ProvisionedThroughput"] = NO_THROUGHPUT
+                for index in schema.indexes.values():
+                    index.more.pop("ProvisionedThroughput", None)
         if "ProvisionedThroughput" in self._body:
             settings["ProvisionedThroughput"] = dict(self._body["ProvisionedThroughput"])
         for update in self._body.get("GlobalSecondaryIndexUpdates", ()):
@@ -73,10 +96,9 @@ class Alteration:
             self._table.items.drop_index(self._dropped)
         if self._created is not None:
             schema.indexes[self._created.name] = self._created
-        used = {*schema.keys, *(name for index in schema.indexes.values() for name in index.keys)}
-        kinds = {name: kind for name, kind in self._kinds.items() if name in used}
         schema.kinds.clear()
-        schema.kinds.update(kinds)
+        schema.kinds.update(self._kinds)
+        schema.forget_unused()
         if self._created is not None:
             self._table.items.add_index(self._created)
 
@@ -86,6 +108,7 @@ class Alteration:
         now = self._table.settings.get("BillingMode", "PROVISIONED")
         mode = self._body.get("BillingMode", now)
         asked = self._body.get("ProvisionedThroughput")
+        check_bounds(asked)
         if mode == "PAY_PER_REQUEST" and asked is not None:
             raise wrong_value(
                 "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
@@ -94,6 +117,8 @@ class Alteration:
             raise wrong_value(
                 "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
             )
+        if mode == "PROVISIONED" and now != mode:
+            self._check_indexes_have_units()
         current = self._table.settings.get("ProvisionedThroughput", NO_THROUGHPUT)
         if asked is not None and dict(asked) == current and not self._body.get("GlobalSecondaryIndexUpdates"):
             told = " ".join(
@@ -106,11 +131,19 @@ class Alteration:
                 "higher limits."
             )
 
+    def _check_indexes_have_units(self) -> None:
+        updates = self._body.get("GlobalSecondaryIndexUpdates", ())
+        told = {asked["IndexName"] for update in updates for asked in update.values()}
+        for index in self._table.schema.indexes.values():
+            if index.is_global and index.name not in told:
+                raise wrong_value(f"ProvisionedThroughput is not specified for index: {index.name}")
+
     def _check_index(self, update: Body) -> None:
         [(kind, asked)] = update.items()
         indexes = self._table.schema.indexes
         name = asked["IndexName"]
         known = name in indexes and indexes[name].is_global
+        mode = self._body.get("BillingMode", self._table.settings.get("BillingMode", "PROVISIONED"))
         if kind == "Create":
             if name in indexes:
                 raise invalid("Attempting to create an index which already exists")
@@ -120,9 +153,13 @@ class Alteration:
                     f"GlobalSecondaryIndex count exceeds the per-table limit of {MOST_GLOBAL}",
                 )
             self._created = read_index(asked, self._kinds, is_global=True)
-            mode = self._body.get("BillingMode", self._table.settings.get("BillingMode", "PROVISIONED"))
             check_index_billing(self._created, mode)
         elif not known:
             raise Refusal("ResourceNotFoundException", "Requested resource not found")
         elif kind == "Delete":
             self._dropped = name
+        elif mode == "PAY_PER_REQUEST" and "ProvisionedThroughput" in asked:
+            raise wrong_value(
+                f"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
+                "when BillingMode is PAY_PER_REQUEST"
+            )

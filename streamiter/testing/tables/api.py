@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,19 +10,25 @@ import msgspec
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.kinesis.service import KinesisService
-from streamiter.testing.tables.account import Account
+from streamiter.testing.partiql.statement import Keys
+from streamiter.testing.partiql.statements import Statements
 from streamiter.testing.tables.altering import Alteration
+from streamiter.testing.tables.beside.account import Account
+from streamiter.testing.tables.beside.backups import TableBackups
+from streamiter.testing.tables.beside.global_tables import GlobalTables
+from streamiter.testing.tables.beside.insights import Insights
+from streamiter.testing.tables.beside.policies import Policies, check_policy
+from streamiter.testing.tables.beside.tags import Tags, read_tags
+from streamiter.testing.tables.beside.transfers import Transfers
 from streamiter.testing.tables.calls import ItemCalls
 from streamiter.testing.tables.changes import Change
 from streamiter.testing.tables.creation import in_use, read_new_table
-from streamiter.testing.tables.descriptions import described
+from streamiter.testing.tables.descriptions import described, dropped_index, key_schema
 from streamiter.testing.tables.destinations import Destinations
 from streamiter.testing.tables.request_tokens import RequestTokens
 from streamiter.testing.tables.schema import Schema
 from streamiter.testing.tables.specification import check_update, view_at_creation
-from streamiter.testing.tables.statements import Statements
 from streamiter.testing.tables.table import StoredTable
-from streamiter.testing.tables.tags import Tags, read_tags
 from streamiter.testing.tables.targets import by_names, check_names, table_name
 from streamiter.testing.tables.writes import Outcome, commit
 from streamiter.testing.trouble.knobs import Knobs
@@ -53,6 +59,7 @@ class TableApi:
         self._tokens = RequestTokens()
         self._signed_region: str | None = None  # of the call under way
         self._items = ItemCalls(self._existing, self._publish, self._leaves)
+        self._policies = Policies(self._find)
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
             "UpdateTable": self._update_table,
@@ -66,7 +73,12 @@ class TableApi:
             "ExecuteTransaction": lambda body, now_us: self._statements(now_us).execute_transaction(body),
             **self._items.calls,
             **Tags(self._find).calls,
-            **Account(self._find, self._region).calls,
+            **Account(self._named, self._region).calls,
+            **GlobalTables(self._find, self._all, service.account).calls,
+            **TableBackups(self._find, self._make).calls,
+            **Insights(self._named, self._all).calls,
+            **self._policies.calls,
+            **Transfers(self._find, self._arn_of).calls,
             **self._destinations.calls,
         }
 
@@ -87,6 +99,8 @@ class TableApi:
         if answer is None:
             answer = self._own[operation](body, now_us)
             self._tokens.note(operation, body, answer, now_us)
+        elif operation == "TransactWriteItems":
+            answer = self._items.told_again(body, answer)
         return _encode(answer)
 
     # -- time to live
@@ -127,7 +141,7 @@ class TableApi:
             raise Refusal("ResourceNotFoundException", "Requested resource not found")
         return table
 
-    def _named(self, body: Body) -> StoredTable:
+    def _named(self, body: Mapping[str, Any]) -> StoredTable:
         """That, for calls on tables."""
         truth = self._service.table(body["TableName"])
         return self._existing(truth.name)
@@ -137,14 +151,27 @@ class TableApi:
         weather = self._knobs.weather
         return weather is not None and weather.leaves(operation, key)
 
+    def _all(self) -> list[StoredTable]:
+        return [self._existing(name) for name in sorted(self._service.tables)]
+
+    def _arn_of(self, name: str) -> str:
+        return self._service.arn_of(name, self._signed_region)
+
     def _region(self) -> str:
         return self._service.region or self._signed_region or REGION
 
     def _statements(self, now_us: int) -> Statements:
         return Statements(
-            lambda name: list(self._existing(name).schema.keys),
+            self._keys_of,
             lambda operation, body: self._items.calls[operation](body, now_us),
+            self._leaves,
         )
+
+    def _keys_of(self, name: str, index: str | None) -> Keys:
+        schema = self._existing(name).schema
+        if index is None:
+            return Keys(schema.keys)
+        return Keys(schema.index(index).keys, schema.index(index).hashes)
 
     def _publish(self, changes: list[Change], now_us: int, identity: dict[str, str] | None = None) -> None:
         for change in changes:
@@ -153,6 +180,7 @@ class TableApi:
                 write(self._service, table.truth, change, now_us, self._knobs, identity)
             self._destinations.write(table.truth, change, now_us, identity)
             table.ends.follow(change, now_us)
+            table.recovery.note(change, now_us)
 
     # -- tables, as they change
 
@@ -163,24 +191,37 @@ class TableApi:
         name = body["TableName"]
         if name in self._service.tables:
             raise in_use(name)
-        truth = self._service.create_table(name, body["KeySchema"], now_us, self._signed_region)
-        table = self._stored[name] = StoredTable(truth, new.schema, new.settings, tags)
+        if "ResourcePolicy" in body:
+            check_policy(body["ResourcePolicy"])
+        table = self._make(name, new.schema, new.settings, now_us)
+        truth, table.tags = table.truth, tags
+        if "ResourcePolicy" in body:
+            self._policies.put(table, truth.arn, body["ResourcePolicy"], now_us)
         if view is not None:
             self._service.enable_by_itself(truth, view, now_us)
         return {"TableDescription": described(table, "CREATING")}
+
+    def _make(self, name: str, schema: Schema, settings: Body, now_us: int) -> StoredTable:
+        truth = self._service.create_table(name, key_schema(schema.keys), now_us, self._signed_region)
+        self._stored[name] = StoredTable(truth, schema, settings)
+        return self._stored[name]
 
     def _update_table(self, body: Body, now_us: int) -> Body:
         table = self._named(body)
         check_update(body, table.name, has_stream=table.truth.has_stream)
         alteration = Alteration(body, table)
         alteration.check(now_us / SECOND_US)
+        dropped = dropped_index(table, alteration.dropping)
         alteration.apply()
         specification = body.get("StreamSpecification")
         if specification is not None and specification["StreamEnabled"]:
             self._service.enable_by_itself(table.truth, specification["StreamViewType"], now_us)
         elif specification is not None:
             table.truth.latest.disable(now_us, microseconds(self._knobs.disabling))
-        return {"TableDescription": described(table, "UPDATING", making=alteration.making)}
+        told = described(table, "UPDATING", making=alteration.making, replicas=alteration.replica_statuses)
+        if dropped is not None:
+            told.setdefault("GlobalSecondaryIndexes", []).append(dropped)
+        return {"TableDescription": told}
 
     def _delete_table(self, body: Body, now_us: int) -> Body:
         table = self._named(body)

@@ -14,10 +14,25 @@ Body = Mapping[str, Any]
 MOST_GLOBAL = 20
 MOST_LOCAL = 5
 MOST_INCLUDED = 100
+MOST_UNITS = 10**12
+MOST_KEYS = 4  # attributes of each part of a global index's key
 _KEYS = ("HASH", "RANGE")
 _PLACES = ("first", "second")
 NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 _KEPT = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
+_TOO_MANY = {
+    "LocalSecondaryIndexes": "Number of LocalSecondaryIndexes exceeds",
+    "GlobalSecondaryIndexes": "GlobalSecondaryIndex count exceeds the",
+}
+_UNSERVED = {
+    "GlobalTableSettingsReplicationMode": "global tables of several accounts",
+    "GlobalTableSourceArn": "global tables of several accounts",
+    "GlobalTableWitnessUpdates": "consistency among regions",
+    "MultiRegionConsistency": "consistency among regions",
+    "VectorIndexes": "vector indexes",
+    "VectorIndexOverride": "vector indexes",
+    "VectorIndexUpdates": "vector indexes",
+}
 NO_THROUGHPUT = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 
 
@@ -36,12 +51,20 @@ def check_name(name: str) -> None:
         raise invalid("TableName must be at least 3 characters long and at most 255 characters long")
 
 
+def check_served(body: Body) -> None:
+    """Refuses what the simulator does not have: it would be worse to leave it out in silence."""
+    for member, what in _UNSERVED.items():
+        if member in body:
+            raise invalid(f"The simulator has no {what}: {member} is not served")
+
+
 def read_new_table(body: Body) -> NewTable:
     """The table that a CreateTable asks for."""
     check_name(body["TableName"])
-    for member in ("keySchema", "attributeDefinitions"):
-        if not body.get(member[0].upper() + member[1:]):
-            raise broken_rules([("null", member, "not be null")])
+    check_served(body)
+    missing = [name for name in ("attributeDefinitions", "keySchema") if not body.get(name[0].upper() + name[1:])]
+    if missing:
+        raise broken_rules([("null", name, "not be null") for name in missing])
     _check_billing(body)
     kinds = _kinds(body["AttributeDefinitions"])
     keys = _keys(body["KeySchema"])
@@ -61,6 +84,7 @@ def _settings(body: Body) -> dict[str, Any]:
 
 def _check_billing(body: Body) -> None:
     has_units = "ProvisionedThroughput" in body
+    check_bounds(body.get("ProvisionedThroughput"))
     if body.get("BillingMode", "PROVISIONED") == "PAY_PER_REQUEST":
         if has_units:
             raise wrong_value(
@@ -70,6 +94,14 @@ def _check_billing(body: Body) -> None:
         raise wrong_value(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
         )
+
+
+def check_bounds(throughput: Body | None, index: str | None = None) -> None:
+    """Refuses more units than the service can count."""
+    for name, units in (throughput or {}).items():
+        if units > MOST_UNITS:
+            where = f" for index {index}" if index else ""
+            raise invalid(f"Given value {units} for {name} is out of bounds{where}")
 
 
 def _kinds(definitions: Sequence[Body]) -> dict[str, str]:
@@ -92,6 +124,22 @@ def _keys(elements: Sequence[Body]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
     return names
+
+
+def _several_keys(elements: Sequence[Body]) -> tuple[tuple[str, ...], int]:
+    """The key of a global index, and how many of its attributes make up the partition key: each part has up to four."""
+    kinds = [element["KeyType"] for element in elements]
+    hashes = kinds.count("HASH")
+    if len(elements) <= len(_KEYS) and hashes <= 1:
+        return _keys(elements), 1
+    if kinds != sorted(kinds):
+        raise invalid("Invalid KeySchema: The HASH key elements come before the RANGE key elements")
+    if not 1 <= hashes <= MOST_KEYS or len(kinds) - hashes > MOST_KEYS:
+        raise invalid(f"Invalid KeySchema: An index has 1 to {MOST_KEYS} HASH and up to {MOST_KEYS} RANGE key elements")
+    names = tuple(element["AttributeName"] for element in elements)
+    if len(set(names)) < len(names):
+        raise invalid("Invalid KeySchema: Some key elements have the same name")
+    return names, hashes
 
 
 def _check_defined(keys: Sequence[str], kinds: Mapping[str, str]) -> None:
@@ -141,16 +189,17 @@ def _indexes(body: Body, keys: tuple[str, ...], kinds: Mapping[str, str]) -> lis
                 raise wrong_value(f"Duplicate index name: {index.name}")
             found.append(index)
         if len(asked) > most:
-            what = member.replace("Indexes", "Index")
-            raise wrong_value(f"{what} count exceeds the per-table limit of {most}")
-    _check_billing_of(found, body.get("BillingMode", "PROVISIONED"))
+            raise wrong_value(f"{_TOO_MANY[member]} per-table limit of {most}")
+    for index in found:
+        if index.is_global:
+            _check_units(index, body.get("BillingMode", "PROVISIONED"))
     _check_included(found)
     return found
 
 
 def read_index(asked: Body, kinds: Mapping[str, str], *, is_global: bool) -> Index:
     """An index to be made."""
-    keys = _keys(asked["KeySchema"])
+    keys, hashes = _several_keys(asked["KeySchema"]) if is_global else (_keys(asked["KeySchema"]), 1)
     _check_defined(keys, kinds)
     projection = dict(asked["Projection"])
     kind, included = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
@@ -163,7 +212,7 @@ def read_index(asked: Body, kinds: Mapping[str, str], *, is_global: bool) -> Ind
     if included is not None and len(set(included)) < len(included):
         raise wrong_value("Duplicate value in NonKeyAttributes")
     more = {name: asked[name] for name in ("ProvisionedThroughput", "OnDemandThroughput") if name in asked}
-    return Index(asked["IndexName"], keys, is_global, projection, tuple(kinds[name] for name in keys), more)
+    return Index(asked["IndexName"], keys, is_global, projection, tuple(kinds[name] for name in keys), more, hashes)
 
 
 def _check_local(index: Index, keys: tuple[str, ...]) -> None:
@@ -176,14 +225,20 @@ def _check_local(index: Index, keys: tuple[str, ...]) -> None:
         )
 
 
-def _check_billing_of(indexes: Sequence[Index], mode: str) -> None:
-    for index in indexes:
-        if index.is_global:
-            check_index_billing(index, mode)
+def _check_units(index: Index, mode: str) -> None:
+    """A global index of a new table has throughput where the table has; UpdateTable says the same in other words."""
+    check_bounds(index.more.get("ProvisionedThroughput"), index.name)
+    has_units = "ProvisionedThroughput" in index.more
+    if mode == "PAY_PER_REQUEST" and has_units:
+        raise wrong_value(
+            f"ProvisionedThroughput should not be specified for index: {index.name} when BillingMode is PAY_PER_REQUEST"
+        )
+    if mode == "PROVISIONED" and not has_units:
+        raise wrong_value(f"ProvisionedThroughput is not specified for index: {index.name}")
 
 
 def check_index_billing(index: Index, mode: str) -> None:
-    """A global index of a table has throughput where the table has."""
+    """A global index that a table gets later has throughput where the table has."""
     has_units = "ProvisionedThroughput" in index.more
     if mode == "PAY_PER_REQUEST" and has_units:
         raise wrong_value(

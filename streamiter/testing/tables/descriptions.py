@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamiter.clock import SECOND_US
@@ -12,10 +12,14 @@ from streamiter.testing.tables.table import StoredTable
 
 Body = dict[str, Any]
 
+VERSION = "2019.11.21"  # of global tables
 
-def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None = None) -> Body:
-    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes or drops:
-    the change begins, though here it is done at once."""
+
+def described(
+    table: StoredTable, status: str = "ACTIVE", *, making: str | None = None, replicas: Mapping[str, str] | None = None
+) -> Body:
+    """A table's description. `status` is what the answer to a change says, and `making` the index that it makes,
+    `replicas` the statuses of those that it changes: the change begins, though here it is done at once."""
     truth, settings = table.truth, table.settings
     told: Body = {
         "AttributeDefinitions": [
@@ -41,15 +45,27 @@ def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None 
             "BillingMode": "PROVISIONED",
             "LastUpdateToPayPerRequestDateTime": settings["OnDemandSince"],
         }
+    statuses = dict.fromkeys(table.replicas, "ACTIVE") | dict(replicas or {})
+    if statuses:
+        told["GlobalTableVersion"] = VERSION
+        told["Replicas"] = [
+            {"RegionName": region, "ReplicaStatus": one, **table.replicas.get(region, {})}
+            for region, one in statuses.items()
+        ]
+    if "RestoreSummary" in settings:
+        told["RestoreSummary"] = settings["RestoreSummary"]
     if "TableClass" in settings:
         told["TableClassSummary"] = {"TableClass": settings["TableClass"]}
+        if "TableClassSince" in settings:
+            told["TableClassSummary"]["LastUpdateDateTime"] = settings["TableClassSince"]
     if "OnDemandThroughput" in settings:
         told["OnDemandThroughput"] = settings["OnDemandThroughput"]
     encryption = settings.get("SSESpecification", {})
     if encryption.get("Enabled"):
         told["SSEDescription"] = {"Status": "ENABLED", "SSEType": encryption.get("SSEType", "KMS")}
-        if "KMSMasterKeyId" in encryption:
-            told["SSEDescription"]["KMSMasterKeyArn"] = encryption["KMSMasterKeyId"]
+        told["SSEDescription"]["KMSMasterKeyArn"] = _key_arn(
+            table, encryption.get("KMSMasterKeyId", "alias/aws/dynamodb")
+        )
     for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [index for index in table.schema.indexes.values() if index.is_global is is_global]
         if indexes:
@@ -57,10 +73,18 @@ def described(table: StoredTable, status: str = "ACTIVE", *, making: str | None 
     return told | _stream(table)
 
 
-def key_schema(keys: Sequence[str]) -> list[dict[str, str]]:
-    """The KeySchema of these attributes."""
-    kinds = ("HASH", "RANGE")
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, kinds, strict=False)]
+def dropped_index(table: StoredTable, name: str | None) -> Body | None:
+    """An index that an update drops, as its answer tells of it."""
+    if name is None:
+        return None
+    return {**_index(table, table.schema.indexes[name], "ACTIVE", None), "IndexStatus": "DELETING"}
+
+
+def key_schema(keys: Sequence[str], hashes: int = 1) -> list[dict[str, str]]:
+    """The KeySchema of these attributes, of which so many make up the partition key."""
+    return [
+        {"AttributeName": name, "KeyType": "HASH" if place < hashes else "RANGE"} for place, name in enumerate(keys)
+    ]
 
 
 def _index(table: StoredTable, index: Index, table_status: str, making: str | None) -> Body:
@@ -70,7 +94,7 @@ def _index(table: StoredTable, index: Index, table_status: str, making: str | No
         "IndexName": index.name,
         "IndexSizeBytes": size,
         "ItemCount": count,
-        "KeySchema": key_schema(index.keys),
+        "KeySchema": key_schema(index.keys, index.hashes),
         "Projection": index.projection,
     }
     if index.is_global:
@@ -81,6 +105,14 @@ def _index(table: StoredTable, index: Index, table_status: str, making: str | No
         if "OnDemandThroughput" in index.more:
             told["OnDemandThroughput"] = index.more["OnDemandThroughput"]
     return told
+
+
+def _key_arn(table: StoredTable, key: str) -> str:
+    """The ARN of a key that may be named by its ARN, its alias or its id; none of them is looked for."""
+    if key.startswith("arn:"):
+        return key
+    name = key if "/" in key else f"key/{key}"
+    return f"{table.truth.arn.partition(':table/')[0].replace(':dynamodb:', ':kms:')}:{name}"
 
 
 def _throughput(asked: Body) -> Body:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -42,6 +42,15 @@ class Items:
     def stored(self, key: bytes) -> bytes | None:
         """The bytes of the item of a packed key."""
         return self._packed.get(key)
+
+    def by_key(self) -> Iterator[tuple[bytes, bytes]]:
+        """The bytes of all items, by the bytes of their keys."""
+        return iter(self._packed.items())
+
+    def load(self, stored: Iterable[bytes]) -> None:
+        """Items as another table stored them: this one is new."""
+        for item in map(unpacked, stored):
+            self.put(self.packed_key(item), item, None)
 
     def get(self, key: Item) -> Item | None:
         """The item of a key."""
@@ -113,7 +122,7 @@ class Items:
     def place(self, index: Index | None, key: Item) -> bytes:
         """Where an item is, in the order of the table or of an index."""
         own = self._place(key)
-        return own if index is None else _with_own(place_of([key[name] for name in index.keys]), own)
+        return own if index is None else _with_own(place_of([key[name] for name in index.keys], index.hashes), own)
 
     def count(self, index: Index) -> tuple[int, int]:
         """How many items an index has, and their bytes."""

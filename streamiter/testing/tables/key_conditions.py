@@ -98,33 +98,47 @@ def _of(path: Path, operator: str, *literals: Literal) -> KeyTest:
 
 
 def stretch_of(
-    tests: Sequence[KeyTest], keys: Sequence[str], kinds: dict[str, str], *, is_legacy: bool = False
+    tests: Sequence[KeyTest], keys: Sequence[str], kinds: dict[str, str], *, hashes: int = 1, is_legacy: bool = False
 ) -> Stretch:
-    """Where a Query looks; a refusal where its conditions do not name one partition."""
+    """Where a Query looks; a refusal where its conditions do not name one partition, of whose key there are `hashes` parts."""
     named = {test.name: test for test in tests}
     if len(named) < len(tests):
         raise invalid("KeyConditionExpressions must only contain one condition per key")
-    if keys[0] not in named:
-        if len(tests) > 2 and not is_legacy:
+    partition, sort = keys[:hashes], keys[hashes:]
+    has_too_many = len(tests) > max(2, len(keys))
+    for name in partition:
+        if name not in named:
+            if has_too_many and not is_legacy:
+                raise invalid("Conditions can be of length 1 or 2 only")
+            raise _missed(name)
+    if has_too_many or named.keys() - set(keys):
+        if is_legacy and has_too_many:
             raise invalid("Conditions can be of length 1 or 2 only")
-        raise invalid(f"Query condition missed key schema element: {keys[0]}")
-    others = named.keys() - set(keys)
-    if others or len(tests) > 2:
-        if is_legacy and len(tests) > 2:
-            raise invalid("Conditions can be of length 1 or 2 only")
-        if len(keys) > 1 and len(tests) == 2:
-            raise invalid(f"Query condition missed key schema element: {keys[1]}")
-        raise invalid("Query key condition not supported")
-    if named[keys[0]].operator != "=":
-        raise invalid("Query key condition not supported")
+        if sort and len(tests) == hashes + 1:
+            raise _missed(sort[0])
+        raise _unsupported()
+    given = [name for name in sort if name in named]
+    if given != list(sort[: len(given)]):
+        raise _missed(next(name for name in sort if name not in named))
+    if any(named[name].operator != "=" for name in (*partition, *given[:-1])):
+        raise _unsupported()
     for test in tests:
         for value in test.values:
             _check_value(test, value, kinds[test.name])
-    first = part(named[keys[0]].values[0])
+    first = b"".join(part(named[name].values[0]) for name in partition)
     prefix = hashed(first) + first
     whole = (prefix, following(prefix))
-    low, high = _range(prefix, named[keys[1]]) if len(keys) > 1 and keys[1] in named else whole
+    prefix += b"".join(part(named[name].values[0]) for name in given[:-1])
+    low, high = _range(prefix, named[given[-1]]) if given else whole
     return Stretch(low, high, *whole)
+
+
+def _unsupported() -> Refusal:
+    return invalid("Query key condition not supported")
+
+
+def _missed(name: str) -> Refusal:
+    return invalid(f"Query condition missed key schema element: {name}")
 
 
 def _check_value(test: KeyTest, value: Value, kind: str) -> None:

@@ -18,10 +18,10 @@ _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _MIDDLE = 1 << 15
 
 
-def place_of(parts: Sequence[Value]) -> bytes:
-    """The place of a key: its partition key, and its sort key if it has one."""
-    first, *others = map(part, parts)
-    return hashed(first) + first + b"".join(others)
+def place_of(parts: Sequence[Value], hashes: int = 1) -> bytes:
+    """The place of a key: its partition key, of so many parts, and its sort key if it has one."""
+    written = list(map(part, parts))
+    return hashed(b"".join(written[:hashes])) + b"".join(written)
 
 
 def hashed(first: bytes) -> bytes:

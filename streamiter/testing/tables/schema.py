@@ -25,6 +25,12 @@ class Index:
     projection: dict[str, Any]
     kinds: tuple[str, ...]  # the types of its keys
     more: dict[str, Any] = field(default_factory=dict)
+    hashes: int = 1  # how many of its keys make up the partition key
+
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
+        """The attributes that say together which partition an item is in."""
+        return self.keys[: self.hashes]
 
     @property
     def has_all(self) -> bool:
@@ -65,6 +71,12 @@ class Schema:
             raise invalid(f"The table does not have the specified index: {name}")
         return self.indexes[name]
 
+    def forget_unused(self) -> None:
+        """Drops the types of attributes that neither the table nor an index has in its key (any more)."""
+        used = {*self.keys, *(name for index in self.indexes.values() for name in index.keys)}
+        for name in self.kinds.keys() - used:
+            del self.kinds[name]
+
     def key_of(self, item: Item) -> Item:
         """The key of an item."""
         return {name: item[name] for name in self.keys}
@@ -89,12 +101,18 @@ class Schema:
                 )
             if _is_empty(value):
                 raise _empty(expected, f"IndexName: {index.name}, IndexKey: {name}")
+            if _length(value) > (MOST_HASH_BYTES if name in index.partition_keys else MOST_RANGE_BYTES):
+                raise _too_long(is_hash=name in index.partition_keys)
 
     def check_updated(self, item: Item) -> None:
         """Refuses an update that leaves an index without a key of the right type."""
-        for _, name, value in self._index_keys(item):
+        for index, name, value in self._index_keys(item):
             if self.kinds[name] not in value:
                 raise invalid("The update expression attempted to update the secondary index key to unsupported type")
+            if _length(value) > (MOST_HASH_BYTES if name in index.partition_keys else MOST_RANGE_BYTES):
+                raise invalid(
+                    "The update expression attempted to update the secondary index key beyond allowed size limits"
+                )
             if _is_empty(value):
                 raise invalid(
                     "The update expression attempted to update a secondary index key to a value that is not supported. "
@@ -118,11 +136,9 @@ class Schema:
 
     def _check_sizes(self, item: Item) -> None:
         if _length(item[self.keys[0]]) > MOST_HASH_BYTES:
-            raise wrong_value(f"Size of hashkey has exceeded the maximum size limit of{MOST_HASH_BYTES} bytes")
+            raise _too_long(is_hash=True)
         if len(self.keys) > 1 and _length(item[self.keys[1]]) > MOST_RANGE_BYTES:
-            raise wrong_value(
-                f"Aggregated size of all range keys has exceeded the size limit of {MOST_RANGE_BYTES} bytes"
-            )
+            raise _too_long(is_hash=False)
 
 
 def _is_empty(value: Value) -> bool:
@@ -132,6 +148,12 @@ def _is_empty(value: Value) -> bool:
 def _length(value: Value) -> int:
     [inner] = value.values()
     return len(inner.encode() if isinstance(inner, str) else inner)
+
+
+def _too_long(*, is_hash: bool) -> Refusal:
+    if is_hash:  # in the service's own words, with no space before the number
+        return wrong_value(f"Size of hashkey has exceeded the maximum size limit of{MOST_HASH_BYTES} bytes")
+    return wrong_value(f"Aggregated size of all range keys has exceeded the size limit of {MOST_RANGE_BYTES} bytes")
 
 
 def _empty(kind: str, where: str) -> Refusal:

@@ -9,7 +9,7 @@ from streamiter.testing.expressions.binding import paths_of
 from streamiter.testing.expressions.evaluating import meets, projected
 from streamiter.testing.expressions.terms import Condition, Path
 from streamiter.testing.expressions.values import Item
-from streamiter.testing.http.refusal import invalid, wrong_value
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 from streamiter.testing.tables.capacity import Consumed, asked, read_units
 from streamiter.testing.tables.key_conditions import KeyTest, Stretch, stretch_of, tests_of
 from streamiter.testing.tables.places import hashed, part, segment_bounds
@@ -50,12 +50,21 @@ def read_search(operation: str, body: Body) -> Search:
     if not is_query:
         _check_segments(body)
     expressions = Asked(body, QUERY if is_query else SCAN)
-    start = read_item(body["ExclusiveStartKey"]) if "ExclusiveStartKey" in body else None
+    start = _read_start(body)
     projection = expressions.projection()
     kept = expressions.filter("QueryFilter" if is_query else "ScanFilter")
     tests = _tests(expressions, body) if is_query else []
     expressions.finish()
     return Search(body, is_query, tests, kept, projection, start)
+
+
+def _read_start(body: Body) -> Item | None:
+    if "ExclusiveStartKey" not in body:
+        return None
+    try:
+        return read_item(body["ExclusiveStartKey"])
+    except Refusal as refusal:
+        raise Refusal(refusal.name, f"{_BAD_START}: {refusal.message}") from None
 
 
 def _tests(expressions: Asked, body: Body) -> list[KeyTest]:
@@ -149,12 +158,12 @@ def _consumed(page: _Page, body: Body, table: StoredTable, index: Index | None) 
 
 def _stretch(found: Search, table: StoredTable, index: Index | None) -> Stretch:
     body, schema = found.body, table.schema
-    keys = schema.keys if index is None else index.keys
+    keys, hashes = (schema.keys, 1) if index is None else (index.keys, index.hashes)
     if not found.is_query:
         if "TotalSegments" in body:
             return Stretch(*segment_bounds(body["Segment"], body["TotalSegments"]) * 2)
         return Stretch(b"", _END, b"", _END)
-    stretch = stretch_of(found.tests, keys, schema.kinds, is_legacy=found.is_legacy)
+    stretch = stretch_of(found.tests, keys, schema.kinds, hashes=hashes, is_legacy=found.is_legacy)
     if found.filter is not None:
         for path in paths_of(found.filter):
             if path.steps[0] in keys:
@@ -176,7 +185,7 @@ def _start(found: Search, table: StoredTable, index: Index | None, stretch: Stre
         raise invalid("The provided starting key is outside query boundaries based on provided conditions")
     if found.is_query and not stretch.low <= place < stretch.high:
         raise invalid("The provided starting key does not match the range key predicate")
-    first = part(start[index.keys[0] if index else schema.keys[0]])
+    first = b"".join(part(start[name]) for name in (index.partition_keys if index else schema.keys[:1]))
     if not found.is_query and not stretch.low <= hashed(first) + b"\0" < stretch.high:
         raise invalid(
             f"{_BAD_START}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "

@@ -30,7 +30,8 @@ def view_at_creation(body: Mapping[str, Any]) -> ViewType | None:
 
 def check_update(body: Mapping[str, Any], table: str, *, has_stream: bool) -> None:
     """Refuses an update of the stream that the service refuses, and one of nothing at all."""
-    if not body.keys() - {"TableName", "AttributeDefinitions"}:
+    asked = {name for name, value in body.items() if value not in ([], {})}
+    if not asked - {"TableName", "AttributeDefinitions"}:
         raise invalid(_NOTHING_TO_UPDATE)
     specification = body.get("StreamSpecification")
     if specification is None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from streamiter.testing.tables.beside.recovery import Recovery
+from streamiter.testing.tables.beside.ttl import TimeToLive
 from streamiter.testing.tables.items import Items
 from streamiter.testing.tables.schema import Schema
-from streamiter.testing.tables.ttl import TimeToLive
 from streamiter.testing.truth.simulated_table import SimulatedTable
 
 
-@dataclass
-class Backups:
-    """Point-in-time recovery, as it is set: the simulator keeps no backups to go back to."""
+class Switched(NamedTuple):
+    """How Contributor Insights were switched last."""
 
-    is_on: bool = False
-    days: int = 35
-    since_us: int = 0
+    is_on: bool
+    mode: str
+    since_us: int
 
 
 @dataclass
@@ -29,7 +29,13 @@ class StoredTable:
     settings: dict[str, Any] = field(default_factory=dict)  # members of a description, as they are set
     tags: dict[str, str] = field(default_factory=dict)
     ends: TimeToLive = field(default_factory=TimeToLive)
-    backups: Backups = field(default_factory=Backups)
+    recovery: Recovery = field(default_factory=Recovery)
+    policies: dict[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # with their revisions, by ARN: its own, or a stream's
+    insights: dict[str, Switched] = field(default_factory=dict)  # by the index's name; "": the table's own
+    replicas: dict[str, dict[str, Any]] = field(default_factory=dict)  # by region, besides its own
+    group: dict[str, int] | None = None  # the regions of an older global table, and since when they are in it
     items: Items = field(init=False)
 
     def __post_init__(self) -> None:

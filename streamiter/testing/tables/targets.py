@@ -28,10 +28,19 @@ def table_name(name_or_arn: str) -> str:
 
 
 def check_names(body: Mapping[str, Any]) -> None:
-    """Refuses a name that no table can have."""
-    name = body.get("TableName")
-    if name is None:
+    """Refuses a request with a name that no table can have."""
+    if "TableName" in body:
+        _check_name(body["TableName"])
         return
+    requests = body.get("RequestItems")
+    for name in requests if isinstance(requests, Mapping) else ():
+        _check_name(table_name(name))
+    for action in body.get("TransactItems", ()):
+        for inner in action.values():
+            _check_name(inner["TableName"])
+
+
+def _check_name(name: str) -> None:
     if len(name) < 3:
         raise broken_rule(name, "tableName", "have length greater than or equal to 3")
     if len(name) > 255:

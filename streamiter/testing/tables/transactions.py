@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from streamiter.testing.expressions.values import Item
 from streamiter.testing.http.refusal import Refusal, invalid
@@ -13,6 +13,9 @@ from streamiter.testing.tables.writes import Outcome, Write, check_write, judge,
 
 Body = Mapping[str, Any]
 Find = Callable[[str], StoredTable]  # the table of a name; a refusal where there is none
+
+_Part = TypeVar("_Part")
+_Done = TypeVar("_Done")
 
 MOST_BYTES = 4 * 1024 * 1024
 _CODES = {
@@ -34,22 +37,26 @@ def read_actions(body: Body) -> list[tuple[str, Write]]:
 def judged(writes: Sequence[tuple[str, Write]], find: Find) -> list[tuple[StoredTable, Write, Outcome]]:
     """What each write makes of its item; a refusal that says which of them must not be."""
     placed = [(find(name), write) for name, write in writes]
-    for table, write in placed:
-        check_write(write, table)
+    each(placed, lambda table, write: check_write(write, table))
     check_distinct([(table, write.image) for table, write in placed])
-    outcomes: list[tuple[StoredTable, Write, Outcome]] = []
+    return each(placed, lambda table, write: (table, write, judge(write, table)))
+
+
+def each(placed: Sequence[tuple[StoredTable, _Part]], do: Callable[[StoredTable, _Part], _Done]) -> list[_Done]:
+    """What comes of each part of a transaction; a refusal that says for each of them what stands against it, if anything."""
+    done: list[_Done] = []
     reasons: list[dict[str, Any]] = []
-    for table, write in placed:
+    for table, part in placed:
         try:
-            outcomes.append((table, write, judge(write, table)))
+            done.append(do(table, part))
             reasons.append({"Code": "None"})
         except Refusal as refusal:
             if refusal.name not in _CODES:
                 raise
             reasons.append(_reason(refusal))
-    if len(outcomes) < len(placed):
+    if len(done) < len(placed):
         raise cancelled(reasons)
-    return outcomes
+    return done
 
 
 def check_distinct(places: Sequence[tuple[StoredTable, Item]]) -> None:

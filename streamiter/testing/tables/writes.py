@@ -51,11 +51,12 @@ def read_write(kind: str, body: Body) -> Write:
     """A write, as a request has it; a refusal where it is none."""
     asked = Asked(body, UPDATE if kind == "Update" else WRITE)
     image = read_item(body["Item" if kind == "Put" else "Key"])
+    _check_returns(kind, body)
+    if kind == "Put" and size_of(image) > MOST_BYTES:
+        raise invalid("Item size has exceeded the maximum allowed size")
     update = asked.update() if kind == "Update" else ()
     condition = asked.condition()
     asked.finish()
-    if kind == "Put" and size_of(image) > MOST_BYTES:
-        raise invalid("Item size has exceeded the maximum allowed size")
     tells = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
     return Write(kind, image, condition, update, "UpdateExpression" not in body, tells)
 
@@ -108,7 +109,7 @@ def returned(body: Body, write: Write, outcome: Outcome) -> dict[str, Any]:
     return {"Attributes": item} if item else {}
 
 
-def check_returns(kind: str, body: Body) -> None:
+def _check_returns(kind: str, body: Body) -> None:
     """ReturnValues is for updates; a put and a delete have the old item, or nothing."""
     if kind != "Update" and body.get("ReturnValues", "NONE") not in ("NONE", "ALL_OLD"):
         raise invalid("ReturnValues can only be ALL_OLD or NONE")

@@ -42,11 +42,14 @@ class Service:
             raise ValueError(f"there is a table {name!r} already")
         if not _TABLE.fullmatch(name):
             raise ValueError(f"a table's name has 3 to 255 letters, digits and _.-, not {name!r}")
-        region = self.region or signed_region or REGION
-        arn = f"arn:aws:dynamodb:{region}:{self.account}:table/{name}"
+        arn = self.arn_of(name, signed_region)
         self.tables[name] = SimulatedTable(name, arn, key_schema, now_us, self._made)
         self._made += 1
         return self.tables[name]
+
+    def arn_of(self, name: str, signed_region: str | None = None) -> str:
+        """The ARN of a table of this name, which there may be or not."""
+        return f"arn:aws:dynamodb:{self.region or signed_region or REGION}:{self.account}:table/{name}"
 
     def drop_table(self, table: SimulatedTable, now_us: int) -> None:
         """The table is gone; its stream stays readable, as a disabled one does."""

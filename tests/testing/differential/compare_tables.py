@@ -74,8 +74,14 @@ TABLES_KNOWN: list[Known] = [
     Known(
         MINISTACK,
         "ministack takes keys and attributes that are named twice, in part or not at all",
-        "get_item: an attribute twice|batch_get_item: (no keys|a key twice)|transact_get_items: half a key",
+        "get_item: an attribute twice|batch_get_item: (no keys|a key twice)",
         INVALID,
+    ),
+    Known(
+        MINISTACK,
+        "ministack takes a transaction with an item that does not fit its table",
+        "transact_(get|write)_items: (half a key|a key of another type|no key|an index key of another type|a key changed)",
+        _cancelled,
     ),
     Known(MINISTACK, "ministack takes a transaction whose check fails", "transact.*: a check that fails", _cancelled),
 ]

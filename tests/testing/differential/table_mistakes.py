@@ -121,6 +121,12 @@ TABLE_MISTAKES = [
     _transact("a check that fails", TransactItems=[_on("Put", OTHER), _FAILS]),
     _transact("an update that does not fit", TransactItems=[_on("Update", OTHER, UpdateExpression="SET q = nothing")]),
     _transact("nothing", TransactItems=[]),
+    _transact("half a key", TransactItems=[_on("Delete", {"p": {"S": "a"}})]),
+    _transact("a key of another type", TransactItems=[_on("Put"), _on("Delete", {**KEY, "c": {"S": "2"}})]),
+    _transact("no key", TransactItems=[_on("Put", {"p": {"S": "a"}})]),
+    _transact("an index key of another type", TransactItems=[_on("Put", {**KEY, "g": {"N": "1"}})]),
+    _transact("a key changed", TransactItems=[_on("Update", UpdateExpression="REMOVE c")]),
+    _transact("an unknown table", TransactItems=[{"Delete": {"TableName": "nothing", "Key": KEY}}]),
     _gets("half a key", TransactItems=[_on("Get", {"p": {"S": "a"}})]),
     _gets("an unknown table", TransactItems=[{"Get": {"TableName": "nothing", "Key": KEY}}]),
 ]  # fmt: skip

@@ -108,6 +108,7 @@ def test_what_holds(text, is_true):
         ("attribute_exists(:a)", "Operator or function requires a document path"),
         ("attribute_exists(s, n)", "Incorrect number of operands"),
         ("begins_with(s, :ten)", "Incorrect operand type for operator or function; operator or function: begins_with"),
+        ("contains(:ten, s)", "Incorrect operand type for operator or function; operator or function: contains"),
         ("size(:ten) = :ten", "Incorrect operand type for operator or function; operator or function: size"),
         ("s < :truth", "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"),
         ("attribute_type(s, :a)", "Invalid attribute type name found; type: a"),

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamiter.testing.http.refusal import invalid
-from streamiter.testing.tables.partiql_terms import Call, Infix, Not, Path, Term, Value
-from streamiter.testing.tables.partiql_words import Words, malformed
+from streamiter.testing.partiql.terms import Call, Infix, Not, Path, Term, Value
+from streamiter.testing.partiql.words import Words, malformed
 
 _COMPARISONS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _KEYWORDS = {"TRUE": {"BOOL": True}, "FALSE": {"BOOL": False}, "NULL": {"NULL": True}}

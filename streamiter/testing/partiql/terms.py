@@ -6,7 +6,7 @@ values the expressions need, so that terms are written out last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 
@@ -99,3 +99,14 @@ def conjuncts(term: Term | None) -> list[Term]:
 def all_of(terms: list[Term]) -> Term:
     """The condition that all of these hold."""
     return terms[0] if len(terms) == 1 else Infix(("AND",) * (len(terms) - 1), tuple(terms))
+
+
+def attributes_of(term: Term) -> Iterator[str]:
+    """The attributes that a term looks at."""
+    if isinstance(term, Path):
+        yield str(term.steps[0])
+    elif isinstance(term, Not):
+        yield from attributes_of(term.term)
+    elif isinstance(term, Call | Infix):
+        for inner in term.terms:
+            yield from attributes_of(inner)

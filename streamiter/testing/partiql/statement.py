@@ -1,13 +1,15 @@
-"""PartiQL: a statement as the operation that does the same: INSERT puts, UPDATE updates, DELETE deletes, SELECT scans."""
+"""PartiQL: a statement as the operation that does the same: INSERT puts, UPDATE updates, SELECT queries or scans."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streamiter.testing.expressions.evaluating import found
+from streamiter.testing.expressions.terms import Path as Place
 from streamiter.testing.http.refusal import invalid
-from streamiter.testing.tables.partiql_parser import Parser
-from streamiter.testing.tables.partiql_terms import (
+from streamiter.testing.partiql.parser import Parser
+from streamiter.testing.partiql.terms import (
     Call,
     Expressions,
     Infix,
@@ -15,13 +17,24 @@ from streamiter.testing.tables.partiql_terms import (
     Term,
     Value,
     all_of,
+    attributes_of,
     conjuncts,
 )
-from streamiter.testing.tables.partiql_words import malformed
+from streamiter.testing.partiql.words import malformed
 
-KeysOf = Callable[[str], Sequence[str]]  # the names of a table's key; a refusal where there is no such table
+
+class Keys(NamedTuple):
+    """The names of the key of a table or of an index, and how many of them make up the partition key."""
+
+    names: tuple[str, ...]
+    hashes: int = 1
+
+
+# The key of a table, or of an index of it; a refusal where there is none.
+KeysOf = Callable[[str, str | None], Keys]
 
 _CLAUSES = {"set_add": "ADD", "set_delete": "DELETE"}
+_ORDERED = (("=",), ("<",), ("<=",), (">",), (">=",), ("BETWEEN", "AND"))
 
 
 class Statement(NamedTuple):
@@ -30,6 +43,8 @@ class Statement(NamedTuple):
     verb: str  # INSERT, UPDATE, DELETE, SELECT or EXISTS
     operation: str
     body: dict[str, Any]
+    get: dict[str, Any] | None = None  # the same as a Get: of a SELECT that names one item, and asks nothing else of it
+    paths: tuple[Path, ...] = ()  # what a SELECT takes out of each item, where that is more than attributes
 
     @property
     def table(self) -> str:
@@ -38,6 +53,18 @@ class Statement(NamedTuple):
     @property
     def is_read(self) -> bool:
         return self.verb == "SELECT"
+
+    def selected(self, item: dict[str, Any]) -> dict[str, Any]:
+        """An item as a SELECT gives it: a path's value goes by its last name, or by its place among the paths if that is an
+        index, as PartiQL's specification says."""
+        if not self.paths:
+            return item
+        chosen = ((path, found(item, Place(path.steps))) for path in self.paths)
+        return {
+            path.steps[-1] if isinstance(path.steps[-1], str) else f"_{place}": value
+            for place, (path, value) in enumerate(chosen, 1)
+            if value is not None
+        }
 
 
 def parse(text: str, parameters: Sequence[Mapping[str, Any]], keys_of: KeysOf) -> Statement:
@@ -54,7 +81,8 @@ def _parse(parser: Parser, keys_of: KeysOf) -> Statement:
             statement = read(parser, keys_of)
             break
     else:
-        parser.words.expect("EXISTS", "(", "SELECT")
+        if not parser.words.take_if("EXISTS", "(", "SELECT"):
+            raise malformed(f"unexpected {parser.words.next.says!r}")
         statement = _exists(parser, keys_of)
     parser.end()
     return statement
@@ -68,7 +96,7 @@ def _insert(parser: Parser, keys_of: KeysOf) -> Statement:
     if item is None:
         raise malformed("INSERT takes a tuple: {'name': value}")
     expressions = Expressions()
-    free = expressions.write(Call("attribute_not_exists", (Path((keys_of(table)[0],)),)))
+    free = expressions.write(Call("attribute_not_exists", (Path((keys_of(table, None).names[0],)),)))
     body = {"TableName": table, "Item": item, "ConditionExpression": free, **expressions.members}
     return Statement("INSERT", "PutItem", body)
 
@@ -86,7 +114,7 @@ def _update(parser: Parser, keys_of: KeysOf) -> Statement:
             break
     if not clauses:
         raise malformed("UPDATE takes SET or REMOVE")
-    keys = keys_of(table)
+    keys = keys_of(table, None).names
     key, conditions = _key_and_conditions(parser, keys)
     is_there = Call("attribute_exists", (Path((keys[0],)),))
     body = {
@@ -116,7 +144,7 @@ def _assign(parser: Parser, expressions: Expressions, clauses: dict[str, list[st
 def _delete(parser: Parser, keys_of: KeysOf) -> Statement:
     parser.words.expect("FROM")
     table, _ = parser.table()
-    keys = keys_of(table)
+    keys = keys_of(table, None).names
     key, conditions = _key_and_conditions(parser, keys)
     expressions = Expressions()
     body = {"TableName": table, "Key": key, "ReturnValues": _returned(parser)}
@@ -130,22 +158,81 @@ def _select(parser: Parser, keys_of: KeysOf) -> Statement:
     paths = [] if parser.words.take_if("*") else parser.paths()
     parser.words.expect("FROM")
     table, index = parser.table()
-    keys_of(table)
+    keys, hashes = keys_of(table, index)
     expressions = Expressions()
-    body: dict[str, Any] = {"TableName": table}
-    if index is not None:
-        body["IndexName"] = index
+    body: dict[str, Any] = {"TableName": table} | ({} if index is None else {"IndexName": index})
+    attributes = list(dict.fromkeys(Path(path.steps[:1]) for path in paths))
     if paths:
-        body["ProjectionExpression"] = ", ".join(map(expressions.write, paths))
-    if parser.words.take_if("WHERE"):
-        body["FilterExpression"] = expressions.write(parser.condition())
-    return Statement("SELECT", "Scan", body | expressions.members)
+        body["ProjectionExpression"] = ", ".join(map(expressions.write, attributes))
+    conditions = conjuncts(parser.condition() if parser.words.take_if("WHERE") else None)
+    of_keys, others = _key_conditions(conditions, keys, hashes)
+    is_query = all(name in of_keys for name in keys[:hashes]) and not any(
+        name in keys for term in others for name in attributes_of(term)
+    )
+    if is_query:
+        body["KeyConditionExpression"] = " AND ".join(map(expressions.write, of_keys.values()))
+    else:
+        others = conditions
+    if others:
+        body["FilterExpression"] = expressions.write(all_of(others))
+    body |= _order(parser, keys, is_query=is_query) | expressions.members
+    get = None
+    if index is None and not others and all(_named_key(of_keys.get(name), keys) for name in keys):
+        get = _one(table, {name: of_keys[name].terms[1].typed for name in keys}, attributes)
+    return Statement("SELECT", "Query" if is_query else "Scan", body, get, () if attributes == paths else tuple(paths))
+
+
+def _one(table: str, key: dict[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
+    """The Get of an item."""
+    expressions = Expressions()
+    wanted = {"ProjectionExpression": ", ".join(map(expressions.write, paths))} if paths else {}
+    return {"TableName": table, "Key": key, **wanted, **expressions.members}
+
+
+def _key_conditions(conditions: Sequence[Term], keys: Sequence[str], hashes: int) -> tuple[dict[str, Any], list[Term]]:
+    """The conditions by which a partition, and a stretch of it, is found; and the others."""
+    of_keys: dict[str, Any] = {}
+    others: list[Term] = []
+    for term in conditions:
+        name = _conditioned_key(term, keys, hashes)
+        if name is None or name in of_keys:
+            others.append(term)
+        else:
+            of_keys[name] = term
+    return of_keys, others
+
+
+def _conditioned_key(term: Term, keys: Sequence[str], hashes: int) -> str | None:
+    """The part of the key that a condition narrows down; of the partition key only one value helps."""
+    name = _named_key(term, keys)
+    if name is not None or not isinstance(term, Infix | Call):
+        return name
+    is_one = term.words in _ORDERED if isinstance(term, Infix) else term.name == "begins_with" and len(term.terms) == 2
+    if not is_one or not isinstance(term.terms[0], Path) or not all(isinstance(one, Value) for one in term.terms[1:]):
+        return None
+    steps = term.terms[0].steps
+    return str(steps[0]) if len(steps) == 1 and steps[0] in keys[hashes:] else None
+
+
+def _order(parser: Parser, keys: Sequence[str], *, is_query: bool) -> dict[str, Any]:
+    """What ORDER BY asks of a Query: an order is that of the sort key within a partition."""
+    if not parser.words.take_if("ORDER", "BY"):
+        return {}
+    path = parser.path()
+    backwards = not parser.words.take_if("ASC") and parser.words.take_if("DESC")
+    if not is_query:
+        raise invalid(
+            "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+        )
+    if len(path.steps) > 1 or path.steps[0] not in keys:
+        raise invalid(f"Variable reference {path.steps[0]} in ORDER BY clause must be part of the primary key")
+    return {"ScanIndexForward": not backwards}
 
 
 def _exists(parser: Parser, keys_of: KeysOf) -> Statement:
     parser.words.expect("*", "FROM")
     table, _ = parser.table()
-    keys = keys_of(table)
+    keys = keys_of(table, None).names
     key, conditions = _key_and_conditions(parser, keys)
     parser.words.expect(")")
     expressions = Expressions()
@@ -157,21 +244,21 @@ def _exists(parser: Parser, keys_of: KeysOf) -> Statement:
 
 def _key_and_conditions(parser: Parser, keys: Sequence[str]) -> tuple[dict[str, Any], list[Term]]:
     """The item that WHERE names, and what else it asks of it."""
-    found: dict[str, Any] = {}
+    key: dict[str, Any] = {}
     conditions: list[Term] = []
     for term in conjuncts(parser.condition() if parser.words.take_if("WHERE") else None):
         name = _named_key(term, keys)
-        if name is None or name in found:
+        if name is None or name in key:
             conditions.append(term)
         else:
             assert isinstance(term, Infix)
-            found[name] = term.terms[1].typed
-    if len(found) < len(keys):
+            key[name] = term.terms[1].typed
+    if len(key) < len(keys):
         raise invalid("Where clause does not contain a mandatory equality on all key attributes")
-    return found, conditions
+    return key, conditions
 
 
-def _named_key(term: Term, keys: Sequence[str]) -> str | None:
+def _named_key(term: Term | None, keys: Sequence[str]) -> str | None:
     """The part of the key that a condition says the value of."""
     if isinstance(term, Infix) and term.words == ("=",):
         path, value = term.terms

@@ -1,0 +1,1 @@
+"""PartiQL: statements, done by the operations on tables that they stand for."""
