@@ -147,7 +147,14 @@ def test_what_is_not_there_is_said(invoke: Invoke, url: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "command", [("list",), ("show", "S1"), ("release", "S1"), ("reset", "S1", "--to", "TRIM_HORIZON"), ("export", "--source", ARN)]
+    "command",
+    [
+        ("list",),
+        ("show", "S1"),
+        ("release", "S1"),
+        ("reset", "S1", "--to", "TRIM_HORIZON"),
+        ("export", "--source", ARN),
+    ],
 )
 def test_a_store_that_is_not_there_is_said_and_not_made(invoke: Invoke, tmp_path: Path, command: tuple[str, ...]):
     name, *rest = command
