@@ -1,4 +1,4 @@
-"""Environments of others: what pins an older boto3 than ours gets a Python of its own, made at first use."""
+"""Environments of others: what pins an older boto3 than ours gets a Python of its own, made by ./dev setup or at first use."""
 
 from __future__ import annotations
 
@@ -54,3 +54,16 @@ def own_python(place: Path, package: str) -> Path:
             subprocess.run([*install, package], check=True, stdin=subprocess.DEVNULL)
             stamp.write_text(made_from)
     return python
+
+
+def main() -> None:
+    """Makes all of them. One that cannot be made says so: what runs beside it tries again, or does without."""
+    for find in (bloop_python, async_kinesis_python, native_kcl_python):
+        try:
+            find()
+        except (subprocess.CalledProcessError, OSError) as error:
+            print(f"bench: {find.__name__}: {error}; what runs beside it does without", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

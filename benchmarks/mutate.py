@@ -216,6 +216,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="per mutant; default from the unbroken run")
     parser.add_argument("--sample", type=int, metavar="N", help="try N of them, chosen at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the random choice; default 0")
+    parser.add_argument("--workers", type=int, default=WORKERS, metavar="N", help=f"try N at once; default {WORKERS}")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     return parser.parse_args()
 
@@ -224,7 +225,7 @@ def try_mutants(scratch: Path, options: argparse.Namespace) -> int:
     # Mutants are made from the first copy: the working tree may change while we run.
     first = copy_of_repository(ROOT, scratch / "0")
     mutants = chosen(first, options)
-    roots = [first, *(copy_of_repository(first, scratch / str(number)) for number in range(1, WORKERS))]
+    roots = [first, *(copy_of_repository(first, scratch / str(number)) for number in range(1, options.workers))]
     benches = [Bench(root, tests_below(first, options.tests or TESTS)) for root in roots]
 
     before = time.monotonic()

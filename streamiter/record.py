@@ -154,7 +154,7 @@ INSIDE = {
         "set_place",
         "use_model",
         "forget_model",
-        "unfold",
+        "decode",
         "all_of",
         "raw_image",
         "raw_payload",
@@ -263,13 +263,13 @@ class ChangeRecord(Record, Generic[Row]):
             for change in (envelope.dynamodb,)
         ]
 
-    def unfold(self) -> Envelope:
+    def decode(self) -> Envelope:
         """The service's record, decoded: only now, and once."""
         envelope = self._row = self._row.at(self._index)
         return envelope
 
     def __reduce__(self) -> Any:
-        self.unfold()  # a copy takes its own row with it, and not all of the page
+        self.decode()  # a copy takes its own row with it, and not all of the page
         return super().__reduce__()
 
     @property
@@ -296,7 +296,7 @@ class ChangeRecord(Record, Generic[Row]):
             images = self._images = {}
         if name not in images:
             row = self._row
-            envelope = row if isinstance(row, Envelope) else self.unfold()
+            envelope = row if isinstance(row, Envelope) else self.decode()
             try:
                 images[name] = decode_image(getattr(envelope.dynamodb, name))
             except UnreadableRecord as error:
@@ -307,32 +307,32 @@ class ChangeRecord(Record, Generic[Row]):
     @property
     def event_id(self) -> str | None:
         """The service's id of the change."""
-        return self.unfold().eventID
+        return self.decode().eventID
 
     @property
     def event_version(self) -> str | None:
         """The version of the record's format."""
-        return self.unfold().eventVersion
+        return self.decode().eventVersion
 
     @property
     def user_identity(self) -> dict[str, Any] | None:
         """Who removed the row, where it was the service itself: a TTL delete."""
-        return self.unfold().userIdentity
+        return self.decode().userIdentity
 
     @property
     def size_bytes(self) -> int | None:
         """The size that the service counts for the change."""
-        return self.unfold().dynamodb.SizeBytes
+        return self.decode().dynamodb.SizeBytes
 
     def raw_image(self, name: str) -> Any:
         """The key or an image, still as the service sent it; by the service's name: Keys, NewImage or OldImage."""
-        return getattr(self.unfold().dynamodb, name)
+        return getattr(self.decode().dynamodb, name)
 
     def use_model(self, model: Converts) -> None:
         """Turns the images, where there are any, into the caller's own class; what the model raises comes through."""
         converted: dict[str, Any] = {"Keys": self.key}
         for name in ("NewImage", "OldImage"):
-            image = decode_image(getattr(self.unfold().dynamodb, name))
+            image = decode_image(getattr(self.decode().dynamodb, name))
             converted[name] = None if image is None else model.from_image(image)
         self._images = converted
 
@@ -371,7 +371,7 @@ class ChangeRecord(Record, Generic[Row]):
 
     @property
     def _content(self) -> tuple[Any, ...]:
-        return (*super()._content, self.unfold().content)
+        return (*super()._content, self.decode().content)
 
     @property
     def _what(self) -> str:

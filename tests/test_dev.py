@@ -119,10 +119,13 @@ real={real} log={log}
 case "$*" in
     *"-m venv --clear .venv") echo "venv" >>"$log"; rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     *"-m pip install"*) echo "pip ${{@: -1}}" >>"$log"; [ ! -e "$log.broken" ] || {{ echo "ERROR: broken"; exit 1; }} ;;
+    *"-m benchmarks.environment" | *"-m tests.integration.node") echo "${{*:2}}" >>"$log" ;;
     *"-m streamiter.demo"* | *"-m pytest"*) echo "${{*:2}}" >>"$log" ;;
     *) exec "$real" "$@" ;;
 esac
 """
+
+PEERS = ["benchmarks.environment", "tests.integration.node"]  # what tests and benchmarks run beside
 
 
 @pytest.fixture
@@ -149,7 +152,7 @@ def fake(clone, tmp_path_factory):
 def test_the_demo_installs_little_and_the_tests_add_the_rest(fake):
     assert fake("demo") == ["venv", "pip .[cli]", "streamiter.demo"]
     assert fake("demo") == ["streamiter.demo"]
-    assert fake("test", "-x") == ["pip .[dev]", "pytest -x"]
+    assert fake("test", "-x") == ["pip .[dev]", *PEERS, "pytest -x"]
     assert fake("test", "-x") == ["pytest -x"]
     assert fake("demo") == ["streamiter.demo"], "what has everything has what the demo needs"
 
@@ -159,14 +162,14 @@ def test_a_change_of_what_is_listed_is_installed_into_the_same_place(fake, clone
     with (clone / "pyproject.toml").open("a") as project:
         project.write("# more\n")
     assert fake("demo") == ["pip .[cli]", "streamiter.demo"]
-    assert fake("test", "-x") == ["pip .[dev]", "pytest -x"]
+    assert fake("test", "-x") == ["pip .[dev]", *PEERS, "pytest -x"]
 
 
 def test_after_a_failed_install_the_demo_still_runs_and_the_rest_is_tried_again(fake):
     fake("demo")
     assert fake("test", "-x", breaks=True) == ["pip .[dev]"]
     assert fake("demo") == ["streamiter.demo"]
-    assert fake("test", "-x") == ["pip .[dev]", "pytest -x"]
+    assert fake("test", "-x") == ["pip .[dev]", *PEERS, "pytest -x"]
 
 
 def test_what_was_never_whole_is_made_anew(fake):
@@ -177,7 +180,7 @@ def test_what_was_never_whole_is_made_anew(fake):
 def test_what_depends_on_the_real_clock_runs_last_and_by_itself(fake):
     fake("demo")
     workers, realtime = "pytest -n 3 --dist loadgroup", "pytest -n 2 --dist loadgroup --realtime=only"
-    assert fake("test", "tests/stream")[1:] == [
+    assert fake("test", "tests/stream")[1 + len(PEERS) :] == [
         f"{workers} --realtime=never tests/stream",
         f"{realtime} tests/stream",
     ]

@@ -83,6 +83,8 @@ def run(scale: Scale) -> Result:
     filled = _fill(scale.of(1_000_000, 10_000))
     first, *_, last = filled["seconds"]
     rows.append(Row("a million records: megabytes", "", [filled["megabytes"]], MOST_MEGABYTES, True, True))
+    scanned = "a million records: megabytes after a Scan of all"
+    rows.append(Row(scanned, "", [filled["scanned"]], MOST_MEGABYTES, True, True))
     rows.append(Row("a million records: the last writes' rate over the first's", "", [first / last], STEADY))
     rates = {" ".join(key): [1 / seconds for seconds in found] for key, found in spent.items()}
     told = {name: {name: version(name)} for name in ("ministack", "moto")}
@@ -222,7 +224,7 @@ def _listens(port: int) -> bool:
 
 
 def _fill(count: int) -> dict[str, Any]:
-    """Writes so many items of 130 bytes to a simulator: the megabytes that it takes then, and the seconds of each tenth."""
+    """Writes so many items of 130 bytes to a simulator, and scans them: the megabytes, and the seconds of each tenth."""
     with _serving("streamiter") as server, _raw(server.port) as call:
         call("DynamoDB_20120810.CreateTable", {**_TABLE, "TableName": "orders"})
         seconds = [0.0] * 10
@@ -231,10 +233,20 @@ def _fill(count: int) -> dict[str, Any]:
             took, answer = call("DynamoDB_20120810.BatchWriteItem", {"RequestItems": {"orders": writes}})
             assert answer["UnprocessedItems"] == {}
             seconds[start * 10 // count] += took
-        resident = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(server.pid)], capture_output=True, text=True, check=True
-        )
-        return {"megabytes": int(resident.stdout) / 1024, "seconds": seconds}
+        filled = _megabytes(server)
+        search: dict[str, Any] = {"TableName": "orders"}
+        found, more = 0, True
+        while more:
+            page = call("DynamoDB_20120810.Scan", search)[1]
+            found, more = found + page["Count"], "LastEvaluatedKey" in page
+            search["ExclusiveStartKey"] = page.get("LastEvaluatedKey")
+        assert found == count
+        return {"megabytes": filled, "scanned": _megabytes(server), "seconds": seconds}
+
+
+def _megabytes(server: Server) -> float:
+    found = subprocess.run(["ps", "-o", "rss=", "-p", str(server.pid)], capture_output=True, text=True, check=True)
+    return int(found.stdout) / 1024
 
 
 def _item(number: int) -> dict[str, Any]:

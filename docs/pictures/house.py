@@ -161,7 +161,7 @@ class Step(NamedTuple):
 COLUMNS = [("a daemon thread", BROWN), ("driving/", BROWN), ("reading/", BLUE), ("merge/", DEEP), ("stream/", GREEN)]
 WAY = [
     Step("stream.stream:Stream.__next__", 4, "nothing is ready yet"),
-    Step("stream.outlet:Outlet.prepare", 4, "one round, for one thread"),
+    Step("stream.output:Outlet.prepare", 4, "one round, for one thread"),
     Step("driving.driver:Driver.turn", 1, "what can be done now?"),
     Step("reading.reading:Reading.wishes", 2, "decides which calls to make"),
     Step("driving.threads:Threads.submit", 1, "hands the call to a thread"),
@@ -170,7 +170,7 @@ WAY = [
     Step("driving.driver:Driver._take_page", 1, "drops what came before"),
     Step("reading.reading:Reading.paged", 2, "when is it asked again?"),
     Step("merge.lane:Lane.push", 3, "order times, places, bound"),
-    Step("stream.outlet:Outlet._run", 4, "may a record come out?"),
+    Step("stream.output:Outlet._run", 4, "may a record come out?"),
     Step("merge.merge:Merge.run", 3, "a window, sorted at once"),
     Step("stream.stream:Stream.__next__", 4, "takes one: it is returned"),
     Step("merge.merge:Merge.settle", 3, "later: the lanes take note"),

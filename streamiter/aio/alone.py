@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from streamiter.record import Record
 from streamiter.steps import Steps
 from streamiter.stream.course import Course
-from streamiter.stream.iterations import T
+from streamiter.stream.iteration import T
 
 
 def alone(what: str, steps: Callable[[Course], Steps[T]], course: Course) -> Steps[T]:

@@ -8,10 +8,9 @@ from typing import Protocol, TypeVar, cast
 from streamiter.aio.alone import alone
 from streamiter.record import Record
 from streamiter.steps import Steps
-from streamiter.stream.batch import Batch
 from streamiter.stream.course import Course
-from streamiter.stream.iterations import End, Following, Making
-from streamiter.stream.undo import BATCH
+from streamiter.stream.iteration import Batch, End, Following, Making
+from streamiter.stream.output import BATCH
 
 T = TypeVar("T")
 R = TypeVar("R")

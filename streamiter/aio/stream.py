@@ -26,18 +26,15 @@ from streamiter.source.dynamodb import DynamoDBStreams
 from streamiter.source.kinesis import KinesisStreams
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 from streamiter.steps import Steps
-from streamiter.stream.batch import Batch
 from streamiter.stream.course import Course, opened
-from streamiter.stream.iterations import T
-from streamiter.stream.latest import Latest
-from streamiter.stream.listener import NOTHING_YET
+from streamiter.stream.iteration import Batch, T
 from streamiter.stream.options import AsyncOptions, Options, Settings, check_choice, check_count, check_seconds
-from streamiter.stream.position import parse_end, parse_position
-from streamiter.stream.readings import Readings
-from streamiter.stream.stats import Stats
+from streamiter.stream.output import BATCH
+from streamiter.stream.readings import Latest, Readings
+from streamiter.stream.starting import parse_end, parse_position
+from streamiter.stream.stats import NOTHING_YET, Stats
 from streamiter.stream.stream import M, R_co, Start, Until
-from streamiter.stream.tabling import tabled
-from streamiter.stream.undo import BATCH
+from streamiter.stream.table import tabled
 from streamiter.token import Token
 
 if TYPE_CHECKING:

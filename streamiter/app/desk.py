@@ -120,6 +120,11 @@ class Desk:
             numbers = [entry.number for entry in entries]
             self._host.happen(lambda now: self._host.engine.returned(self.lease.key, self.lease.fence, numbers, now))
 
+    def quarantine(self, why: str) -> None:
+        """Nothing more of the lease is delivered, also by other workers, until an operator releases or resets it."""
+        key, fence = self.lease.key, self.lease.fence
+        self._host.happen(lambda now: self._host.engine.quarantine(key, fence, why, now))
+
     def now_us(self) -> int:
         """The worker's own clock."""
         return self._host.now_us()
@@ -206,7 +211,7 @@ class Desk:
             self.ack(entries)
         elif isinstance(verdict, Isolate):
             logger.error("%s; the lease is in quarantine until `streamiter leases release`", told, exc_info=error)
-            self._host.happen(lambda now: engine.quarantine(key, fence, f"{place}: {name}", now))
+            self.quarantine(f"{place}: {name}")
             self.give_back(entries)
         else:
             self._host.fail(ProcessorFailed(processor.name, key, place, error))

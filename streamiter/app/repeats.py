@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from streamiter.record import Record
 from streamiter.source.base import Source
-from streamiter.stream.seen import Seen
+from streamiter.stream.acceptance import Duplicates
 
 MOST = 10_000  # so many records of a lease are remembered, about 1.6 MB; a worker may have hundreds of leases
 
@@ -27,14 +27,14 @@ class Repeats:
     """What one reader of a lease remembers. Another reader begins anew."""
 
     def __init__(self, source: Source) -> None:
-        self._seen = Seen(source, MOST)
+        self._known = Duplicates(source, MOST)
 
     def marked(self, records: Iterable[Record]) -> list[Record]:
         """The records, with a mark in the place of each that was there before."""
         return [self._mark(record) for record in records]
 
     def _mark(self, record: Record) -> Record:
-        if self._seen.is_repeat(record):
+        if self._known.is_repeat(record):
             return Repeat.of(record)
-        self._seen.add(record)
+        self._known.add(record)
         return record

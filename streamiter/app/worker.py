@@ -29,7 +29,7 @@ from streamiter.source.base import Source
 from streamiter.source.sharing import SharedSource
 from streamiter.store import Announcement, Table
 from streamiter.store.locate import open_store
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.token import Token
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.outputs import complain
 from streamiter.cli.terminal.words import in_our_words
 from streamiter.errors import InvalidToken
@@ -94,11 +94,11 @@ def debug_option() -> click.Option:
 
 
 def takes_stream(function: _Function) -> _Function:
-    """The argument URL, and how it is reached; the command gets a Place of them."""
+    """The argument URL, and how it is reached; the command gets a StreamAddress of them."""
 
     @wraps(function)
     def with_place(url: str, endpoint_url: str | None, region: str | None, profile: str | None, **rest: Any) -> Any:
-        return function(place=Place(url, endpoint_url, region, profile), **rest)
+        return function(place=StreamAddress(url, endpoint_url, region, profile), **rest)
 
     return cast("_Function", click.argument("url", metavar="URL")(reaches_service(with_place)))
 

@@ -11,7 +11,7 @@ from streamiter.errors import InvalidPosition
 from streamiter.moments import FORMS as FORMS
 from streamiter.moments import HOW as HOW
 from streamiter.moments import parse_moment as parse_moment
-from streamiter.stream.position import LATEST, read_position
+from streamiter.stream.starting import LATEST, read_position
 
 
 def check_order(start: object, until: object, now: float) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from streamiter.cli.moments import shown
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.outputs import complain
 from streamiter.clock import SECOND_US, Clock, SystemClock
 from streamiter.reading.patience import Patience, retrying
@@ -37,7 +37,7 @@ class WaitingClock(SystemClock):
         self._clock.sleep(seconds)
 
 
-def find_source(place: Place) -> Source:
+def find_source(place: StreamAddress) -> Source:
     """The source, with its stream looked up; an error soon, if the service does not answer."""
     source = place.source()
     retrying(lambda: source.name, setting().clock, Patience(FIND_PATIENCE_US))

@@ -36,7 +36,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamAddress:
     """Which stream is meant, and how it is reached: the options that the AWS CLI has, too."""
 
     url: str

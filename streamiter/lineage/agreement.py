@@ -62,8 +62,6 @@ class Agreement:
         """When the next listing is wanted, if the last one was complete at this moment."""
         if self.listings == 0:
             return done_us + min(FIRST_PAUSE_US << min(self.absent, 8), LONGEST_PAUSE_US)
-        if self.span_us == 0:
-            return done_us
         # Soon at first, because most rows that lag turn up a moment later; and few listings in all.
         return min(
             done_us + (FIRST_PAUSE_US << (2 * min(self.listings - 1, 8))), max(done_us, self.since_us + self.span_us)

@@ -58,7 +58,7 @@ class Discovery:
         self.begun = 0  # the ticket of the newest listing that began
         self._heard = 0  # the ticket of the newest listing that was complete
         self._is_listing = False
-        self._is_requested = False
+        self._is_requested = False  # whether the caller asked for one
         self._begun_us = 0
         self._done_us: int | None = None
         self._empties: Agreement | None = None  # while listings are empty

@@ -24,8 +24,7 @@ def parse(text: str) -> list[Shard]:
     parents: dict[str, list[str]] = {}
     absent: set[str] = set()
     for statement in re.split(r"[;\n]", text):
-        if statement.strip():
-            _parse_statement(statement.strip(), parents, absent)
+        _parse_statement(statement.strip(), parents, absent)
     return [Shard(shard_id, tuple(named)) for shard_id, named in parents.items() if shard_id not in absent]
 
 

@@ -20,9 +20,9 @@ from streamiter.errors import (
     TransientError,
 )
 from streamiter.log.base import Ends, Entry, Log, Slice
+from streamiter.log.kafka_errors import confluent, in_our_words, kafka_errors
 from streamiter.log.kafka_lanes import Lanes
 from streamiter.log.kafka_messages import Deliveries, records_of
-from streamiter.log.kafka_words import confluent, in_our_words, kafka_words
 from streamiter.urls import options_of
 
 CALL_SECONDS = 5.0  # no call takes longer; an append as long as the client's own tries, `delivery.timeout.ms`
@@ -137,7 +137,9 @@ class KafkaLog(Log):
                 except confluent().KafkaException as error:
                     if error.args[0].name() != "_UNKNOWN_PARTITION":
                         raise in_our_words(error.args[0], self._where(partition)) from None
-                    with self._words(self._where(partition)):  # it was added lately, and the client has not heard of it
+                    with self._errors(
+                        self._where(partition)
+                    ):  # it was added lately, and the client has not heard of it
                         producer.list_topics(self._topic, timeout=CALL_SECONDS)
         while told.missing:
             producer.poll(0.1)
@@ -150,7 +152,7 @@ class KafkaLog(Log):
         self._check(partition)
         lanes = self._reader(partition, after)
         seen_us = microseconds(self._clock.now())
-        with self._words(self._where(partition)):
+        with self._errors(self._where(partition)):
             last = 0
             if lanes.place(partition) != after:
                 first, last = self._watermarks(partition)
@@ -166,7 +168,7 @@ class KafkaLog(Log):
     def seek(self, partition: int, time_us: int) -> int:
         """By the broker's index of times."""
         self._check(partition)
-        with self._words(self._where(partition)):
+        with self._errors(self._where(partition)):
             first, last = self._watermarks(partition)
             if time_us <= 0:
                 return first
@@ -177,7 +179,7 @@ class KafkaLog(Log):
     def ends(self, partition: int) -> Ends:
         """The broker's own bounds: where transactions or a compaction left holes, there need be no entry at them."""
         self._check(partition)
-        with self._words(self._where(partition)):
+        with self._errors(self._where(partition)):
             first, last = self._watermarks(partition)
         return Ends(None, None) if first == last else Ends(first + 1, last)
 
@@ -194,7 +196,7 @@ class KafkaLog(Log):
             client = self._clients.get(group) or kafka.Consumer({**self._config, **_READING, "group.id": group})
             self._clients[group] = client
         offsets = [kafka.TopicPartition(self._topic, int(shard_id), number) for shard_id, number in numbers.items()]
-        with self._words(f"group {group!r} of {self!r}"):
+        with self._errors(f"group {group!r} of {self!r}"):
             client.commit(offsets=offsets, asynchronous=False)
 
     def now_us(self) -> int | None:
@@ -254,7 +256,7 @@ class KafkaLog(Log):
             raise ShardGone(f"{self!r} has no partition {partition}, but {self._count}, from 0 on")
 
     def _metadata(self) -> Any:
-        with self._words(repr(self)):
+        with self._errors(repr(self)):
             found = self._client("asking").list_topics(self._topic, timeout=CALL_SECONDS)
         error = found.topics[self._topic].error
         if error is not None:
@@ -271,9 +273,9 @@ class KafkaLog(Log):
         return first, last
 
     @contextmanager
-    def _words(self, where: str) -> Iterator[None]:
+    def _errors(self, where: str) -> Iterator[None]:
         try:
-            with kafka_words(where):
+            with kafka_errors(where):
                 yield
         except TransientError:
             if self._denied is not None:
@@ -281,7 +283,7 @@ class KafkaLog(Log):
             raise
 
     def _done(self, futures: Mapping[Any, Any]) -> None:
-        with self._words(repr(self)):
+        with self._errors(repr(self)):
             for future in futures.values():
                 self._result(future)
 
@@ -298,7 +300,7 @@ class KafkaLog(Log):
             asked = self._client("admin").describe_topics(
                 kafka.TopicCollection([self._topic]), request_timeout=CALL_SECONDS
             )
-            with self._words(repr(self)):
+            with self._errors(repr(self)):
                 return f"@{self._result(asked[self._topic]).topic_id}"
         except TransientError:
             raise

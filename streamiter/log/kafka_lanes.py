@@ -15,7 +15,7 @@ from typing import Any
 
 from streamiter.clock import Clock
 from streamiter.errors import PositionTrimmed, TransientError
-from streamiter.log.kafka_words import confluent, in_our_words
+from streamiter.log.kafka_errors import confluent, in_our_words
 
 TURN_SECONDS = 0.05  # for how long the consumer is asked at a time
 MOST_WAITING = 5_000  # entries of one partition that nobody asked for yet: then it is left alone for a while

@@ -15,8 +15,8 @@ from streamiter.log.record import LogRecord
 from streamiter.position import After, AtNumber, AtTime, Horizon, Place, Position
 from streamiter.source.base import TRAITS, Page, ShardIterator, ShardPage
 from streamiter.source.kinesis import KinesisStreams
+from streamiter.source.kinesis_errors import kinesis_errors
 from streamiter.source.kinesis_record import KinesisRecord
-from streamiter.source.kinesis_words import kinesis_words
 
 WAIT_SECONDS = 300.0  # Kinesis makes a stream, or shards, in half a minute or so
 LOOKS = 1000  # pages without records before a look gives up
@@ -280,12 +280,12 @@ class KinesisLog(Log):
 
     def _call(self, action: str, method: str, **asked: Any) -> Any:
         call: Callable[..., Any] = getattr(self._source.client, method)
-        with self._words(action):
+        with self._errors(action):
             return call(**asked)
 
     @contextmanager
-    def _words(self, action: str) -> Iterator[None]:
-        with kinesis_words(f"kinesis:{action}", self._given, gone=InvalidStream):
+    def _errors(self, action: str) -> Iterator[None]:
+        with kinesis_errors(f"kinesis:{action}", self._given, gone=InvalidStream):
             yield
 
     def _where(self, shard_id: str) -> str:

@@ -41,10 +41,10 @@ class Lane:
     """
 
     __slots__ = (
-        "_cut_count", "_cut_place", "_cut_us", "_cutting", "_just_opened", "_tip_us", "childless", "closed", "doubted_end",
-        "doubts", "dropped", "empties", "ended_us", "gap", "head", "is_at_tip", "is_gone", "last_us", "latest", "new_spoiled",
-        "newest_seen_us", "newest_us", "places", "precision", "rank", "read_up_to_us", "record_bytes", "records", "service_us",
-        "shard_id", "skip_before_us", "start", "times", "unresolved", "unweighed_bytes", "was_finished",
+        "_cut_place", "_cut_us", "_cutting", "_just_opened", "_tip_us", "childless", "closed", "cut_count", "doubted_end",
+        "doubts", "dropped", "empties", "ended_us", "floor_unknown", "gap", "head", "is_at_tip", "is_gone", "last_us", "latest",
+        "new_spoiled", "newest_seen_us", "newest_us", "places", "precision", "rank", "read_up_to_us", "record_bytes", "records",
+        "service_us", "shard_id", "skip_before_us", "start", "times", "unweighed_bytes", "was_finished",
     )  # fmt: skip
 
     def __init__(
@@ -72,7 +72,7 @@ class Lane:
         self.is_gone = False  # the service does not know the shard any more
         self.childless = False  # ended, and listing after listing showed no child
         self.latest = False
-        self.unresolved = False
+        self.floor_unknown = False
         self.was_finished = False  # before a resume
         self.read_up_to_us: int | None = start.time_us if isinstance(start, AtTime) else None
         self.newest_us: int | None = None  # creation time of the last record fetched
@@ -90,7 +90,7 @@ class Lane:
         self.head = 0
         self._cut_place = start.place if isinstance(start, After) else None  # of the last record cut off
         self._cut_us = floor_us  # its order time, or the shard's floor
-        self._cut_count = 0  # how many were cut off, since the lane was opened
+        self.cut_count = 0  # how many were cut off, since the lane was opened
         self._cutting: _Cut | None = None  # the cut under way, or the one that Ctrl-C broke off
         self.empties = 0  # empty pages in a row, so far
         self.is_at_tip = False  # the last page said that there is nothing more at present
@@ -185,7 +185,7 @@ class Lane:
 
     def raise_floor(self, floor_us: int | None) -> None:
         """The ancestors' order times are known now: the lane's own are never below them. Only before the first page."""
-        self.unresolved = False
+        self.floor_unknown = False
         if floor_us is not None and (self.last_us is None or floor_us > self.last_us):
             self.last_us = self._cut_us = floor_us
 
@@ -204,7 +204,7 @@ class Lane:
         """The caller got so many records in all. If Ctrl-C breaks this off, call it again, to the same end."""
         if self._cutting is not None:
             self._finish_cut(self._cutting)
-        head = self.head = given - self._cut_count
+        head = self.head = given - self.cut_count
         known = len(self.times)
         if head == known or (head >= CUT and head * 2 >= known):
             self._cut()
@@ -289,7 +289,7 @@ class Lane:
     @property
     def given(self) -> int:
         """How many records were returned, since the lane was opened."""
-        return self._cut_count + self.head
+        return self.cut_count + self.head
 
     @property
     def waiting_bytes(self) -> float:
@@ -328,11 +328,11 @@ class Lane:
         """Lets go of the records that were returned."""
         head = self.head
         rest = self.times[head:], self.places[head:], self.records[head:]
-        self._cutting = _Cut(self.place, self.emitted_us, self._cut_count + head, *rest)
+        self._cutting = _Cut(self.place, self.emitted_us, self.cut_count + head, *rest)
         self._finish_cut(self._cutting)
 
     def _finish_cut(self, cut: _Cut) -> None:
-        self._cut_place, self._cut_us, self._cut_count, self.times, self.places, self.records = cut
+        self._cut_place, self._cut_us, self.cut_count, self.times, self.places, self.records = cut
         self.head = 0
         self._cutting = None
 

@@ -169,7 +169,7 @@ class Merge:
         given_bytes = 0.0
         for shard_id, count in standing.counts.items():  # of a thousand lanes, nearly all of them
             lane = lanes[shard_id]
-            given.append((lane, lane.given + count))
+            given.append((lane, lane.cut_count + lane.head + count))  # without a call for each
             given_bytes += count * lane.record_bytes
         return _Plan(standing, given, self.waiting_bytes - given_bytes)
 

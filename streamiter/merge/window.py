@@ -105,13 +105,15 @@ class Window:
 def join(ends: Mapping[Lane, int]) -> list[Record]:
     """The waiting records of lanes, each up to its end, in order."""
     records: list[Record] = []
+    times: list[int] = []
     for lane, end in sorted(ends.items(), key=lambda part: part[0].rank):
         records += lane.records[lane.head : end]
+        times += lane.times[lane.head : end]
     if len(ends) == 1:
         return records
     # Floats are compared several times as fast as integers of this size, and microseconds fit into them.
-    times = [float(record.order_us) for record in records]
-    return [records[index] for index in sorted(range(len(times)), key=times.__getitem__)]
+    order = sorted(range(len(times)), key=list(map(float, times)).__getitem__)
+    return list(map(records.__getitem__, order))
 
 
 def first_part(ends: dict[Lane, int]) -> dict[Lane, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 import signal
@@ -15,61 +14,23 @@ from pathlib import Path
 from typing import Final
 
 from streamiter.multilang.command import Command
+from streamiter.multilang.guarding import Guard
+from streamiter.multilang.inlet import Inlet
 from streamiter.multilang.stderr import Stderr
 from streamiter.multilang.wire import Lines
 
 logger = logging.getLogger("streamiter.multilang")
 
 PIECE: Final = 1 << 18
-PIPE_BYTES: Final = 1 << 20  # what a pipe holds, where the system lets us have so much
 WAITING_BYTES: Final = 1 << 22  # lines that were not looked at yet: above it, no more is read
 CLOSED_SECONDS: Final = 1.0  # from the end of its output until it has to be gone
 TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
 PARTIAL_SECONDS: Final = 1.0  # after so long, an unfinished line of standard error is shown
 
+NOISE_SHOWN: Final = 1000
+SHOWN: Final = 200  # characters of a line that is no message
+
 _HERE: Final = Path(__file__).parent
-
-
-class Guard:
-    """The process that ends the children if this one is killed."""
-
-    GRACE_SECONDS: Final = 1.0
-
-    def __init__(self) -> None:
-        self._pipe: int | None = None
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def start(self) -> int:
-        """The pipe to it, which children tell of themselves through; it is started when the first child is."""
-        if self._pipe is None:
-            theirs, ours = os.pipe()
-            try:
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", str(_HERE / "guard.py"), str(self.GRACE_SECONDS)),
-                    stdin=theirs,
-                    stdout=asyncio.subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-            except BaseException:
-                os.close(ours)
-                raise
-            finally:
-                os.close(theirs)
-            self._pipe = ours
-        return self._pipe
-
-    def forget(self, group: int) -> None:
-        """This group has ended."""
-        if self._pipe is not None:
-            with suppress(OSError):
-                os.write(self._pipe, b"-%d\n" % group)
-
-    async def close(self) -> None:
-        """Nothing is left to be guarded."""
-        if self._pipe is not None and self._process is not None:
-            os.close(self._pipe)
-            self._pipe = None
-            await self._process.wait()
 
 
 class Child:
@@ -83,8 +44,11 @@ class Child:
         self.is_broken = False  # it has to end: it failed one of its shards
         self.is_closed = False  # its output ended
         self.is_deaf = False  # it closed its input
+        self.noise = 0  # lines that were no messages
         self._guard = guard
-        self._process: asyncio.subprocess.Process | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._streams: _Streams | None = None
+        self._inlet: Inlet | None = None
         self._lines: deque[bytes] = deque()
         self._waiting = 0
         self._room = asyncio.Event()
@@ -95,21 +59,27 @@ class Child:
         """Starts it."""
         command, pipe = self.command, await self._guard.start()
         trampoline = (sys.executable, "-I", "-S", str(_HERE / "trampoline.py"), str(pipe), str(command.memory_bytes))
-        self._process = await asyncio.create_subprocess_exec(
-            *trampoline,
-            *command.words,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=PIECE,
-            cwd=command.folder,
-            env=dict(command.environment),
-            pass_fds=(pipe,),
-            start_new_session=True,
-        )
-        for stream in (self._process.stdin, self._process.stdout):
-            _widen(stream)
         loop = asyncio.get_running_loop()
+        self._inlet = Inlet()
+        try:
+            self._transport, self._streams = await loop.subprocess_exec(
+                lambda: _Streams(PIECE, loop),
+                *trampoline,
+                *command.words,
+                stdin=self._inlet.theirs,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=command.folder,
+                env=dict(command.environment),
+                pass_fds=(pipe,),
+                start_new_session=True,
+            )
+        except BaseException:
+            self._inlet.close()
+            raise
+        finally:
+            os.close(self._inlet.theirs)
+        self._guard.note(self.pid)
         self._tasks = [loop.create_task(work) for work in (self._read(), self._read_errors(), self._wait())]
 
     # -- what it is like
@@ -117,12 +87,12 @@ class Child:
     @property
     def pid(self) -> int:
         """Its process, which its group is named after."""
-        return 0 if self._process is None else self._process.pid
+        return 0 if self._transport is None else self._transport.get_pid()
 
     @property
     def code(self) -> int | None:
         """What it exited with; None while it lives."""
-        return None if self._process is None else self._process.returncode
+        return None if self._transport is None else self._transport.get_returncode()
 
     @property
     def has_ended(self) -> bool:
@@ -145,12 +115,22 @@ class Child:
         self._room.set()
         return line
 
+    def note_noise(self, line: bytes) -> None:
+        """Logs a line that is no message; of very many, the first ones."""
+        self.noise += 1
+        if self.noise <= NOISE_SHOWN:
+            shown = line[:SHOWN].decode("utf-8", "backslashreplace")
+            logger.info("%s: no message, ignored: %s", self.label, shown)
+        elif self.noise == NOISE_SHOWN + 1:
+            logger.warning(
+                "%s: it writes more than %d lines that are no messages: no more are shown", self.label, NOISE_SHOWN
+            )
+
     async def write(self, line: bytes) -> None:
-        """Sends a line; comes back once there is room for the next. A child that is gone is noticed by its end."""
-        assert self._process is not None and self._process.stdin is not None
+        """Sends a line; comes back once the pipe has all of it. A child that is gone is noticed by its end."""
+        assert self._inlet is not None
         try:
-            self._process.stdin.write(line)
-            await self._process.stdin.drain()
+            await self._inlet.write(line)
         except ConnectionError:
             self.is_deaf = True
             self._tell()
@@ -187,8 +167,8 @@ class Child:
     # -- inside
 
     def _close_input(self) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._inlet is not None:
+            self._inlet.close()
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -199,9 +179,9 @@ class Child:
             listener()
 
     async def _read(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._streams is not None and self._streams.stdout is not None
         lines = Lines(self.command.line_limit)
-        while piece := await self._process.stdout.read(PIECE):
+        while piece := await self._streams.stdout.read(PIECE):
             too_long = lines.too_long
             for line in lines.feed(piece):
                 if line and not line.isspace():
@@ -218,8 +198,8 @@ class Child:
         self._tell()
 
     async def _read_errors(self) -> None:
-        assert self._process is not None and self._process.stderr is not None
-        stream = self._process.stderr
+        assert self._streams is not None and self._streams.stderr is not None
+        stream = self._streams.stderr
         read: asyncio.Task[bytes] | None = None
         while True:
             read = read or asyncio.ensure_future(stream.read(PIECE))
@@ -239,20 +219,26 @@ class Child:
 
     async def _wait(self) -> None:
         """Until it is gone; then all that it started is ended, too: it may hold the pipes open."""
-        assert self._process is not None
-        await self._process.wait()
+        assert self._transport is not None and self._streams is not None
+        await self._streams.exited.wait()
         self._signal(signal.SIGKILL)
+        self._close_input()
         self._guard.forget(self.pid)
         _, reading = await asyncio.wait(self._tasks[:2], timeout=CLOSED_SECONDS)
         for task in reading:  # something outside of its group holds the pipe
             task.cancel()
+        self._transport.close()
         self.is_closed = True
         self._tell()
 
 
-def _widen(stream: asyncio.StreamWriter | asyncio.StreamReader | None) -> None:
-    transport = getattr(stream, "transport", None) or getattr(stream, "_transport", None)
-    pipe = None if transport is None else transport.get_extra_info("pipe")
-    if pipe is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # the user has as many pages in pipes as the system allows
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
+    """Its pipes, and whether it is gone. `Process.wait` would wait for the pipes' ends, too, which others may hold open."""
+
+    def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit, loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()

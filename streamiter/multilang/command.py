@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Any, Final
 
 from streamiter.errors import InvalidOption
 from streamiter.multilang.wire import LINE_LIMIT, Form
@@ -38,9 +38,12 @@ class Command:
         return os.path.basename(self.words[0])
 
 
-def command_of(words: Sequence[str], **options: object) -> Command:
-    """The command, if there is such a program; InvalidOption where there is none, instead of children that end one by one."""
-    command = Command(tuple(words), **options)  # type: ignore[arg-type]
+def command_of(words: Sequence[str], **options: Any) -> Command:
+    """The command, with Command's options, if there is such a program.
+
+    InvalidOption where there is none, instead of children that end one by one.
+    """
+    command = Command(tuple(words), **options)
     if not command.words or not command.words[0]:
         raise InvalidOption("no command is given: say what to run for each shard, behind --")
     folder = command.folder

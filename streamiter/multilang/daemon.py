@@ -16,9 +16,9 @@ from streamiter.app.signals import stopping_by_signals
 from streamiter.clock import Clock
 from streamiter.errors import InvalidOption
 from streamiter.locate import locate
-from streamiter.multilang.child import Guard
 from streamiter.multilang.command import Command, command_of
 from streamiter.multilang.crew import Crew
+from streamiter.multilang.guarding import Guard
 from streamiter.multilang.pool import Pool
 from streamiter.multilang.properties import Properties, words_of
 from streamiter.source.base import Source
@@ -130,8 +130,8 @@ def plan_of(properties: Properties, command: Callable[[Sequence[str]], Command] 
     values = properties.values
     region = values.get("regionName")
     made = command(words_of(properties.needed("executableName")))
-    timeout = properties.number("timeoutInSeconds", 1)
-    grace_ms, failover_ms = properties.number("shutdownGraceMillis"), properties.number("failoverTimeMillis", 1000)
+    timeout = properties.number("timeoutInSeconds")
+    grace_ms, failover_ms = properties.number("shutdownGraceMillis"), properties.number("failoverTimeMillis")
     endpoint, start = values.get("dynamoDBEndpoint"), _start_of(properties)
     return Plan(
         name=values["applicationName"],
@@ -141,7 +141,7 @@ def plan_of(properties: Properties, command: Callable[[Sequence[str]], Command] 
         ),
         command=made if timeout is None else replace(made, seconds=float(timeout)),
         start=start,
-        records=properties.number("maxRecords", 1) or RECORDS,
+        records=properties.number("maxRecords") or RECORDS,
         failover=10.0 if failover_ms is None else failover_ms / 1000,
         grace=GRACE_SECONDS if grace_ms is None else grace_ms / 1000,
         worker_id=values.get("workerId") or None,
@@ -167,7 +167,7 @@ def _start_of(properties: Properties) -> Any:
     since = properties.number("initialPositionInStreamExtended")
     if since is not None:
         return datetime.fromtimestamp(since, UTC)
-    is_oldest = properties.values.get("initialPositionInStream") == "TRIM_HORIZON"
+    is_oldest = properties.values.get("initialPositionInStream", "").upper() == "TRIM_HORIZON"
     return "trim_horizon" if is_oldest else "latest"
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from streamiter.app.events import Poisoned
 from streamiter.app.works import Work
 from streamiter.clock import microseconds
 from streamiter.errors import LeaseLost as LeaseIsLost
-from streamiter.errors import PoisonRecord, UnreadableRecord
 from streamiter.multilang.child import CLOSED_SECONDS, Child
+from streamiter.multilang.chunks import Chunks, Undeliverable
 from streamiter.multilang.events import ChildFailed, ChildStarted
 from streamiter.multilang.marks import Mark, Marks
-from streamiter.multilang.records import wire_record
 from streamiter.multilang.talk import Done, Noise, Put, Reply, State, Talk, Wrong
 from streamiter.multilang.wire import (
     Action,
@@ -26,7 +25,6 @@ from streamiter.multilang.wire import (
     ShardEnded,
     ShutdownRequested,
     ToChild,
-    WireRecord,
     to_child,
 )
 
@@ -42,18 +40,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("streamiter.multilang")
 
-CHUNK_BYTES: Final = 4 << 20  # of payloads in one message; a record that is larger goes by itself
 LONGEST_PAUSE: Final = 60.0
 LOOK_SECONDS: Final = 0.5
-SHOWN: Final = 200  # characters of a line that is no message
-
-
-class Chunk(NamedTuple):
-    """Records that go in one message."""
-
-    entries: list[Entry]
-    action: ProcessRecords
-    line: bytes
+NOISE_AT_ONCE: Final = 64  # lines that are no message
 
 
 class ChildGone(Exception):
@@ -70,7 +59,6 @@ class LeaseWork(Work):
     def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
         super().__init__(desk, processor, threads, spawn)
         self._crew: Crew = processor.handler.function
-        self._queue: deque[Entry] = deque()
         self._wake = asyncio.Event()
         self._is_ended = False
         self._is_stopping = False
@@ -80,7 +68,8 @@ class LeaseWork(Work):
         self._newest: tuple[str, bool] | None = None  # the last record that was read, and whether no more was behind it
         self._is_empty_due = False
         self._last: Entry | None = None  # the last record that the child was given
-        self._ahead: Chunk | None = None  # the next message, made while the child is at work on the one before it
+        shard = desk.lease.key if self._crew.pool.is_shared else None
+        self._chunks = Chunks(processor.size, self._behind_ms, shard)
 
     # -- what the runtime tells
 
@@ -98,7 +87,7 @@ class LeaseWork(Work):
 
     def deliver(self, entries: Sequence[Entry]) -> None:
         """Queues them: one action after the other."""
-        self._queue.extend(entries)
+        self._chunks.add(entries)
         self._wake.set()
 
     def end(self) -> None:
@@ -173,8 +162,7 @@ class LeaseWork(Work):
             "the lease is let go" if self._is_stopping else f"a fresh one goes on from the checkpoint in {pause:.0f} s",
         )
         self.desk.tell(ChildFailed(name, key, why, pid, code, tail, pause))
-        self._queue.clear()
-        self._ahead = None
+        self._chunks.take_all()
         self._is_ended = self._is_empty_due = False
         self._child = None
         if self._why is None:
@@ -207,7 +195,7 @@ class LeaseWork(Work):
             elif self._is_stopping:
                 self._give_back()  # what it was not given yet
                 await self._act(child, talk, ShutdownRequested())
-            elif self._queue or self._ahead:
+            elif self._chunks:
                 await self._process(child, talk)
             elif self._is_ended and self.desk.hand.is_read:
                 await self._act(child, talk, ShardEnded())
@@ -227,7 +215,11 @@ class LeaseWork(Work):
         if not self.desk.may_deliver():
             self._give_back()
             return
-        chunk, self._ahead = self._ahead or self._chunk(), None
+        try:
+            chunk = self._chunks.take()
+        except Undeliverable as error:
+            self._isolate(error)
+            return
         entries = chunk.entries
         self._last = entries[-1]
         self.desk.delivered += len(entries)
@@ -240,35 +232,17 @@ class LeaseWork(Work):
         self.desk.ack(entries)
 
     def _give_back(self) -> None:
-        entries = [*([] if self._ahead is None else self._ahead.entries), *self._queue]
-        self._ahead = None
-        self._queue.clear()
-        self.desk.give_back(entries)
+        self.desk.give_back(self._chunks.take_all())
 
-    def _make_ahead(self) -> None:
-        if self._ahead is None and self._queue:
-            with suppress(ChildGone):  # it is met again when its turn has come
-                self._ahead = self._chunk()
-
-    def _chunk(self) -> Chunk:
-        """As many as one message may hold, and its line."""
-        entries: list[Entry] = []
-        records: list[WireRecord] = []
-        size = 0
-        while self._queue and len(records) < self.processor.size:
-            try:
-                record = wire_record(self._queue[0].record)
-            except (PoisonRecord, UnreadableRecord) as error:
-                if records:
-                    break  # those before it go first
-                raise ChildGone(f"a record cannot be given to it: {error}") from error
-            size += len(record.data)
-            if records and size > CHUNK_BYTES:
-                break
-            entries.append(self._queue.popleft())
-            records.append(record)
-        action = ProcessRecords(records, self._behind_ms(entries[-1]))
-        return Chunk(entries, action, to_child(action, shard=self._shard))
+    def _isolate(self, error: Undeliverable) -> None:
+        """Nothing is passed over unseen: the lease stands still before this record, until an operator decides."""
+        name, key = self.processor.name, self.desk.lease.key
+        past = f"--to {error.number}" if error.number else "--to the number of the record behind it"
+        told = "%s: lease %s is in quarantine: %s; `streamiter leases reset STORE %s %s` goes past it, `release` tries it again"
+        logger.error(told, name, key, error.why, key, past)
+        self.desk.tell(Poisoned(name, key, error.place, type(error.__cause__).__name__, 1, "quarantine"))
+        self.desk.quarantine(f"{error.place}: {error.why}")
+        self._give_back()
 
     @property
     def _shard(self) -> str | None:
@@ -301,15 +275,17 @@ class LeaseWork(Work):
                 await self._hear(child, talk, line)
         if child.is_closed or child.is_broken:
             await self._told_end(child)
-        if not (self._queue or self._ahead or self._is_stopping or self._why or self._is_empty_due):
+        if not (self._chunks or self._is_stopping or self._why or self._is_empty_due):
             await self._news(LOOK_SECONDS if self._is_ended else None)
 
     async def _hear(self, child: Child, talk: Talk, line: bytes) -> None:
         heard = talk.hear(line)
         match heard:
             case Noise():
-                shown = line[:SHOWN].decode("utf-8", "backslashreplace")
-                logger.info("%s: no message, ignored: %s", child.label, shown)
+                child.note_noise(line)
+                if child.noise % NOISE_AT_ONCE == 0:  # one that writes without an end takes no time from the others
+                    await asyncio.sleep(0)
+                    self._look_at_time(child)
             case Reply(answer):
                 await self._say(child, talk, answer)
                 self._await_message()
@@ -340,7 +316,7 @@ class LeaseWork(Work):
         writing = asyncio.ensure_future(child.write(line))
         try:
             await asyncio.sleep(0)  # it is under way now
-            self._make_ahead()
+            self._chunks.make_ahead()
             while not writing.done():
                 self._look_at_time(child)
                 if child.is_closed:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from streamiter.multilang.wire import Ask
+from streamiter.multilang.wire import Ask, WireRecord
 
 END = "SHARD_END"
 MOST_DIGITS: Final = 99  # as position.py has it: more do not go into a token
@@ -55,20 +55,24 @@ class Marks:
         self.standing = standing
         self.last = standing
         self.is_ended = False  # the child made its checkpoint at the shard's end
-        self._given: list[Mark] = []  # since the last checkpoint, but for the oldest of very many
+        # The records given since the last checkpoint, but for the oldest of very many. Two lists, since a Mark for each record
+        # would be one more thing for the garbage collector to look at, and few are ever asked for.
+        self._numbers: list[str] = []
+        self._subs: list[int] = []
 
-    def delivered(self, marks: Iterable[Mark]) -> None:
+    def delivered(self, records: Sequence[WireRecord]) -> None:
         """The child is given these records, in the shard's order."""
-        self._given += marks
-        if self._given:
-            self.last = self._given[-1]
-        if len(self._given) > MOST_GIVEN:
-            del self._given[: MOST_GIVEN // 2]
+        self._numbers += [str(record.sequence_number) for record in records]
+        self._subs += [record.sub_sequence_number for record in records]
+        if records:
+            self.last = self._mark(len(self._numbers) - 1)
+        if len(self._numbers) > MOST_GIVEN:
+            self._forget(MOST_GIVEN // 2)
 
     def put(self, mark: Mark) -> None:
         """The checkpoint stands here now."""
         self.standing = mark
-        del self._given[: self._count_upto(mark)]
+        self._forget(self._count_upto(mark))
 
     def judge(self, ask: Ask, *, is_end: bool) -> Mark | Verdict:
         """Where the checkpoint is to be put; or why it need not, or must not, be."""
@@ -84,13 +88,19 @@ class Marks:
         if mark.key == self.last.key:
             return self._moved(self.last)
         count = self._count_upto(mark)
-        return self._moved(self._given[count - 1] if count else self.standing)
+        return self._moved(self._mark(count - 1) if count else self.standing)
 
     def _count_upto(self, mark: Mark) -> int:
         """How many of the records given do not lie behind this place."""
         if self.last is not None and mark.key == self.last.key:
-            return len(self._given)
-        return bisect_right(self._given, mark.key, key=lambda given: given.key)
+            return len(self._numbers)
+        return bisect_right(range(len(self._numbers)), mark.key, key=lambda index: self._mark(index).key)
+
+    def _mark(self, index: int) -> Mark:
+        return Mark(self._numbers[index], self._subs[index])
+
+    def _forget(self, count: int) -> None:
+        del self._numbers[:count], self._subs[:count]
 
     def _moved(self, mark: Mark | None) -> Mark | Verdict:
         if mark is None or (self.standing is not None and mark.key == self.standing.key):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from streamiter.multilang.child import Child, Guard
+from streamiter.multilang.child import Child
 from streamiter.multilang.command import Command
+from streamiter.multilang.guarding import Guard
 
 
 class Pool:

@@ -112,13 +112,15 @@ class Properties:
     values: Mapping[str, str]  # by the names of MEANT
     notes: tuple[str, ...] = field(default=())  # what is ignored
 
-    def number(self, name: str, least: int = 0) -> int | None:
+    def number(self, name: str) -> int | None:
         """A whole number; None where it is not named."""
         text = self.values.get(name)
         if text is None:
             return None
-        if not re.fullmatch(r"\d{1,18}", text) or int(text) < least:
-            raise InvalidOption(f"{name} = {text}: it takes a whole number, {least} or more")
+        least, most, hint = NUMBERS[name]
+        if not re.fullmatch(r"[0-9]{1,18}", text) or not least <= int(text) <= most:
+            upto = f"from {least} to {most}" if most < LONGEST_MS else f"{least} or more"
+            raise InvalidOption(f"{name} = {text}: it takes a whole number, {upto}{hint}")
         return int(text)
 
     def flag(self, name: str) -> bool:
@@ -138,7 +140,7 @@ class Properties:
 def read_properties(content: bytes) -> Properties:
     """A file's properties; InvalidOption where a value cannot be meant, with its name."""
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # some editors put a mark before the text
     except UnicodeDecodeError:
         text = content.decode("latin-1")  # as Java reads them
     values, notes = {}, []
@@ -172,6 +174,9 @@ def _logical(text: str) -> list[str]:
     goes_on = False
     for raw in re.split(r"\r\n|\r|\n", text):
         line = raw.lstrip(" \t\f")
+        if goes_on and not lines[-1]:  # a backslash alone: Java begins anew behind it
+            del lines[-1]
+            goes_on = False
         if not goes_on and (not line or line[0] in "#!"):
             continue
         lines[-1:] = [lines[-1] + line] if goes_on else [*lines[-1:], line]
@@ -185,6 +190,10 @@ def _logical(text: str) -> list[str]:
 def _unescaped(text: str) -> str:
     def replaced(match: re.Match[str]) -> str:
         code = match[1]
+        if code == "u":
+            raise InvalidOption(
+                f"{text[:50]}: behind \\u there are four hexadecimal digits; a backslash is written \\\\"
+            )
         return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
 
     return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", replaced, text, flags=re.DOTALL)
@@ -197,7 +206,11 @@ def _check(found: Properties) -> None:
         raise InvalidOption(f"applicationName = {name}: it names a DynamoDB table: 3 to 255 letters, digits, and - _ .")
     if not (found.values.get("streamName") or found.values.get("streamArn")):
         raise InvalidOption("streamName or streamArn is missing: one of them says what is read")
-    position = found.values.get("initialPositionInStream", "LATEST")
+    for told, (form, what) in FORMS.items():
+        value = found.values.get(told)
+        if value and not re.fullmatch(form, value):
+            raise InvalidOption(f"{told} = {value}: it is {what}")
+    position = found.values.get("initialPositionInStream", "LATEST").upper()
     if position not in ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"):
         raise InvalidOption(f"initialPositionInStream = {position}: it is TRIM_HORIZON, LATEST, or AT_TIMESTAMP")
     if position == "AT_TIMESTAMP" and "initialPositionInStreamExtended" not in found.values:
@@ -214,18 +227,31 @@ def _check(found: Properties) -> None:
             f"AwsCredentialsProvider = {given}: credentials come from AWS's usual chain: the environment, AWS_PROFILE, a role. "
             f"Write {CREDENTIALS[0]}"
         )
-    for number, least in NUMBERS.items():
-        found.number(number, least)
+    for number in NUMBERS:
+        found.number(number)
     found.flag("callProcessRecordsEvenForEmptyRecordList")
 
 
-NUMBERS: Final[Mapping[str, int]] = {
-    "initialPositionInStreamExtended": 0,
-    "maxRecords": 1,
-    "idleTimeBetweenReadsInMillis": 0,
-    "failoverTimeMillis": 1000,
-    "shutdownGraceMillis": 0,
-    "timeoutInSeconds": 1,
+_ENDPOINT: Final = (r"https?://\S+", "a URL: http://HOST:PORT, or https://HOST")
+FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "streamName": (r"[A-Za-z0-9_.-]{1,128}", "a stream's name: letters, digits, and - _ . , at most 128 of them"),
+    "streamArn": (
+        r"arn:[\w-]+:(kinesis|dynamodb):[\w-]+:\d+:(stream|table)/\S+",
+        "the ARN of a Kinesis stream, or of a DynamoDB stream",
+    ),
+    "regionName": (r"[a-z0-9-]{1,63}", "a region, such as eu-west-1"),
+    "kinesisEndpoint": _ENDPOINT,
+    "dynamoDBEndpoint": _ENDPOINT,
+}
+LONGEST_MS: Final = 10**15  # 30,000 years: what is longer was not meant
+#: The least, the most, and what people get wrong.
+NUMBERS: Final[Mapping[str, tuple[int, int, str]]] = {
+    "initialPositionInStreamExtended": (0, 253_402_300_799, ": seconds since 1970, not milliseconds"),
+    "maxRecords": (1, 10_000, ""),
+    "idleTimeBetweenReadsInMillis": (0, LONGEST_MS, ""),
+    "failoverTimeMillis": (1000, LONGEST_MS, ""),
+    "shutdownGraceMillis": (0, LONGEST_MS, ""),
+    "timeoutInSeconds": (1, LONGEST_MS, ""),
 }
 
 

@@ -34,7 +34,7 @@ def wire_record(record: Record) -> WireRecord:
 
 def change_json(record: ChangeRecord) -> bytes:
     """A change as the DynamoDB Streams Kinesis Adapter hands it to children: the service's record; its time in milliseconds."""
-    envelope = record.unfold()
+    envelope = record.decode()
     change: dict[str, Any] = {
         "ApproximateCreationDateTime": None if record.created_us is None else record.created_us // 1000,
         "Keys": _image(record, "Keys"),

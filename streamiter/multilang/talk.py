@@ -119,7 +119,7 @@ class Talk:
         if after is None:
             raise AssertionError(f"{type(action).__name__} cannot be sent in {self.state.name}")
         if isinstance(action, ProcessRecords):
-            self.marks.delivered(Mark(str(one.sequence_number), one.sub_sequence_number) for one in action.records)
+            self.marks.delivered(action.records)
         self.state, self._out = after, action
 
     def hear(self, line: bytes) -> Heard:

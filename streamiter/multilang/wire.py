@@ -189,16 +189,14 @@ def to_child(message: ToChild, form: Form = Form.NEWER, shard: str | None = None
     """The daemon's line for a message, as the Java daemon writes it; with `shard`, for a child that several shards share."""
     line = _to_child(message, form)
     if shard is not None and not isinstance(message, Initialize):
-        line = b'%b,"shardId":%b}\n' % (line[:-2], _text(shard))
+        line = b'%b,"shardId":%b}\n' % (line[:-2], _encoded(_text(shard)))
     return line
 
 
 def _to_child(message: ToChild, form: Form) -> bytes:
     match message:
         case ProcessRecords():
-            records = b",".join(map(_record, message.records))
-            behind = _number(message.millis_behind_latest)
-            return b'{"action":"processRecords","records":[%b],"millisBehindLatest":%b}\n' % (records, behind)
+            return _process_records(message)
         case Initialize():
             fields = {
                 "shardId": message.shard_id,
@@ -304,7 +302,9 @@ _PLAIN: Final[Mapping[str, type[ShutdownRequested] | type[LeaseLost] | type[Shar
 
 def _fields(line: bytes) -> dict[str, Any] | None:
     try:
-        value, _ = _DECODER.raw_decode(line.decode().strip())
+        text = line.decode()
+        # Most begin with it. Stripping would copy the whole line: a message has megabytes.
+        value, _ = _DECODER.raw_decode(text if text.startswith("{") else text.strip())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -334,19 +334,18 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _record(record: WireRecord) -> bytes:
-    # Bytes from the start: as text, a payload would be copied three times more.
-    return (
-        b'{"data":"%b","partitionKey":%b,"sequenceNumber":%b,"approximateArrivalTimestamp":%b,"subSequenceNumber":%d,%b'
-        % (
-            b2a_base64(record.data, newline=False),
-            _text(record.partition_key),
-            _text(record.sequence_number),
-            _number(record.arrival_ms),
-            record.sub_sequence_number,
-            b'"action":"record"}',
+def _process_records(message: ProcessRecords) -> bytes:
+    # Payloads stay bytes, and are copied once, into the line: a message has megabytes.
+    parts, opening = [b'{"action":"processRecords","records":['], b'{"data":"'
+    for payload, key, number, sub, arrival_ms in message.records:
+        told = (
+            f'","partitionKey":{_text(key)},"sequenceNumber":{_text(number)},'
+            f'"approximateArrivalTimestamp":{_number(arrival_ms)},"subSequenceNumber":{sub},"action":"record"}}'
         )
-    )
+        parts += opening, b2a_base64(payload, newline=False), _encoded(told)
+        opening = b',{"data":"'
+    parts.append(b'],"millisBehindLatest":%b}\n' % _number(message.millis_behind_latest).encode())
+    return b"".join(parts)
 
 
 def _wire_record(fields: dict[str, Any]) -> WireRecord:
@@ -363,12 +362,12 @@ def _compact(fields: dict[str, Any]) -> bytes:
     return _encoded(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))) + b"\n"
 
 
-def _text(value: str | None) -> bytes:
-    return b"null" if value is None else _encoded(encode_basestring(value))
+def _text(value: str | None) -> str:
+    return "null" if value is None else encode_basestring(value)
 
 
-def _number(value: int | None) -> bytes:
-    return b"null" if value is None else b"%d" % value
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
 
 
 def _encoded(text: str) -> bytes:

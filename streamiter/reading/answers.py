@@ -67,12 +67,12 @@ class Answers:
             entry.is_open = False
             entry.read.reopen()
             if entry.open_at is None:
-                self._asking.schedule.at(shard_id, now_us)
+                self._asking.schedule.due_at(shard_id, now_us)
             else:  # The iterator was just handed out: to open the shard at once would be no better.
                 self._postpone(entry, error, now_us)
         elif isinstance(error, TimeUnsupported) and isinstance(entry.open_at, AtTime):
             self._book.refuses_time = True
-            self._asking.schedule.at(shard_id, now_us)
+            self._asking.schedule.due_at(shard_id, now_us)
         elif isinstance(error, ShardGone):
             entry.is_open = False
             self._patience.recovered(shard_id, now_us)  # the service gave its word: it is not failing any more
@@ -170,7 +170,7 @@ class Answers:
             if verdict.are_old:
                 self._opening.pass_over(self._book.lanes[shard_id], now_us)
             else:
-                self._asking.schedule.at(shard_id, now_us)
+                self._asking.schedule.due_at(shard_id, now_us)
         self._opening.pass_handed(now_us)
 
     def _end_errand(self, errand: Lane, now_us: int) -> None:

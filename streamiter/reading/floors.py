@@ -71,21 +71,21 @@ def lanes_above(book: Book, shard_id: str) -> list[Lane]:
     return [lane for lane in (*(entry.lane for entry in entries), *errands) if lane is not None]
 
 
-def is_unresolved_above(book: Book, shard_id: str) -> bool:
+def is_unknown_in_lanes_above(book: Book, shard_id: str) -> bool:
     """Whether the last order time of a parent is not known."""
-    return any(lane.unresolved for lane in lanes_above(book, shard_id))
+    return any(lane.floor_unknown for lane in lanes_above(book, shard_id))
 
 
-def is_lost_above(book: Book, shard_id: str) -> bool:
+def is_floor_unknown(book: Book, shard_id: str) -> bool:
     """Whether the last order time of a parent is unknown: it was read before the token was taken, or by another reader."""
     parents = book.lineage.parents(shard_id)
-    is_lost = not book.token.closed_are_read and any(book.stage(parent) is Stage.PAST for parent in parents)
-    return is_lost or is_unresolved_above(book, shard_id)
+    is_unknown = not book.token.closed_are_read and any(book.stage(parent) is Stage.PAST for parent in parents)
+    return is_unknown or is_unknown_in_lanes_above(book, shard_id)
 
 
-def lost_above(book: Book, shard_id: str) -> list[str]:
+def unknown_above(book: Book, shard_id: str) -> list[str]:
     """The ancestors that other readers read, or that were read before the token was taken; the nearest first."""
-    above = [ancestor for ancestor in book.lineage.ancestors(shard_id) if _is_lost(book, ancestor, handed=True)]
+    above = [ancestor for ancestor in book.lineage.ancestors(shard_id) if _is_unknown(book, ancestor, handed=True)]
     return nearest_first(book.lineage, above)
 
 
@@ -98,18 +98,18 @@ def seek(book: Book, asking: Asking, shard_id: str, now_us: int) -> bool:
     """Sends errands to ancestors whose order times the token lacks; returns whether any errand is still under way."""
     if book.hands_over or book.token.fresh or book.token.closed_are_read:
         return False  # Executors seek for themselves; a first reading has lost nothing; Bloop's tokens knew no floors.
-    lost = _unknown_above(book, shard_id)
+    lost = _sought_above(book, shard_id)
     for ancestor in lost:
         entry = book[ancestor]
         if entry.errand is None and lost.isdisjoint(book.lineage.parents(ancestor)):
             rank = book.lineage.rank(ancestor)
             start = Start(book.token.start)
             entry.errand = start.lane(ancestor, rank, floor(book, ancestor), book.service_us, closed=True)
-            asking.schedule.at(ancestor, now_us)
+            asking.schedule.due_at(ancestor, now_us)
     return bool(lost)
 
 
-def _unknown_above(book: Book, shard_id: str) -> set[str]:
+def _sought_above(book: Book, shard_id: str) -> set[str]:
     """The ancestors, up to the next lanes, that were read before the resume and whose last order time is not known."""
     found: set[str] = set()
     pending = [shard_id]
@@ -117,18 +117,20 @@ def _unknown_above(book: Book, shard_id: str) -> set[str]:
         for parent in book.lineage.parents(pending.pop()):
             errand = book[parent].errand
             is_unknown = errand is None or not errand.ended
-            if is_unknown and parent not in found and _is_lost(book, parent):
+            if is_unknown and parent not in found and _is_unknown(book, parent):
                 found.add(parent)
                 pending.append(parent)
     return found
 
 
-def _is_lost(book: Book, shard_id: str, *, handed: bool = False) -> bool:
+def _is_unknown(book: Book, shard_id: str, *, handed: bool = False) -> bool:
     """Whether another reader read the shard, so that its last order time is unknown; `handed`: also beside this one."""
     entry = book[shard_id]
     if entry.stage is Stage.PAST or (handed and entry.is_handed):
         return True
-    return entry.stage is Stage.ENDED and entry.lane is not None and entry.lane.was_finished and entry.lane.unresolved
+    return (
+        entry.stage is Stage.ENDED and entry.lane is not None and entry.lane.was_finished and entry.lane.floor_unknown
+    )
 
 
 def _children_from_us(book: Book, lane: Lane) -> int | None:

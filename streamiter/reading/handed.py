@@ -22,7 +22,7 @@ class Handed(NamedTuple):
     rank: Rank
     start: Position
     floor_us: int | None  # as far as it is known here
-    is_unresolved: bool  # whether ancestors may raise the floor
+    floor_unknown: bool  # whether ancestors may raise the floor
     since_us: int | None  # the caller wants no records older than this order time
     read_up_to_us: int | None  # all up to this time was read, though its last record may not be held any more
 
@@ -46,11 +46,11 @@ class Handover:
         is_idle = lane.read_up_to_us is not None and (floor_us is None or floor_us < lane.read_up_to_us)
         read_up_to_us = lane.read_up_to_us if is_idle else None
         handed = Handed(
-            lane.shard_id, lane.rank, lane.fetch_position, floor_us, lane.unresolved, since_us, read_up_to_us
+            lane.shard_id, lane.rank, lane.fetch_position, floor_us, lane.floor_unknown, since_us, read_up_to_us
         )
         self._book[lane.shard_id].is_handed = True
         self._waiting.append(handed)
-        lane.unresolved = True  # its last order time is not known here
+        lane.floor_unknown = True  # its last order time is not known here
         self._new.append(lane)
 
     def next(self) -> Lane | None:

@@ -9,7 +9,7 @@ from streamiter.position import AtTime, Horizon
 from streamiter.reading import gaps
 from streamiter.reading.asking import Asking
 from streamiter.reading.book import Book, Stage
-from streamiter.reading.floors import Start, begins_us, floor, is_lost_above, is_unresolved_above, seek
+from streamiter.reading.floors import Start, begins_us, floor, is_floor_unknown, is_unknown_in_lanes_above, seek
 from streamiter.reading.handed import Handed, Handover
 from streamiter.shard import Shard
 
@@ -31,14 +31,14 @@ class Opening:
         is_news = self._book.see(known)
         for shard in known:
             if shard.closed:
-                self._asking.schedule.wake(shard.id)
+                self._asking.schedule.closed(shard.id)
         return is_news
 
     def open_all(self, now_us: int) -> None:
         """Opens all that may be opened."""
         if self._book.discovery.is_whole:
             for shard_id in sorted(self._book.at(Stage.WAITING), key=self._book.lineage.rank):
-                self._wake(self._book.lanes[shard_id], now_us)
+                self._open_waiting(self._book.lanes[shard_id], now_us)
             self._open_ready(self._book.at(Stage.UNREAD), now_us)
         self._block()
 
@@ -75,21 +75,21 @@ class Opening:
 
     # -- lanes in
 
-    def _wake(self, lane: Lane, now_us: int) -> None:
+    def _open_waiting(self, lane: Lane, now_us: int) -> None:
         """Opens a lane of the token, once its parents are read to their end and its floor is known."""
         book, shard_id = self._book, lane.shard_id
         if not book.is_ready(shard_id):
             book.unsure.discard(shard_id)  # as in `_open_ready`
             return
-        if lane.unresolved and seek(book, self._asking, shard_id, now_us):
+        if lane.floor_unknown and seek(book, self._asking, shard_id, now_us):
             book.unsure.add(shard_id)
             return
         if lane.latest and book.service_us is not None:
             lane.restart(AtTime(book.precision.known_us(book.service_us), book.service_us))
-        is_unresolved = lane.unresolved or is_unresolved_above(book, shard_id)
+        floor_unknown = lane.floor_unknown or is_unknown_in_lanes_above(book, shard_id)
         lane.raise_floor(floor(book, shard_id))
-        lane.unresolved = book.hands_over and is_unresolved
-        if lane.unresolved and not self._handover.takes(shard_id):
+        lane.floor_unknown = book.hands_over and floor_unknown
+        if lane.floor_unknown and not self._handover.takes(shard_id):
             # Only the executors that read its ancestors can tell which of its first records lie before the start.
             lane.skip_before_us = None
         lane.rank = book.lineage.rank(shard_id)
@@ -112,8 +112,8 @@ class Opening:
             closed=book.lineage[shard_id].closed,
             precision=book.precision,
         )
-        if book.hands_over and is_lost_above(book, shard_id):
-            lane.unresolved = True
+        if book.hands_over and is_floor_unknown(book, shard_id):
+            lane.floor_unknown = True
             if not self._handover.takes(shard_id):
                 # Only the executors that read its ancestors can tell which of its first records lie before the start.
                 lane.start, lane.skip_before_us, lane.read_up_to_us = Horizon(lane.opened_us), None, None
@@ -129,7 +129,7 @@ class Opening:
     def go_on(self, lane: Lane, now_us: int) -> None:
         """Reads the lane on from where it stands, here or by another reader."""
         if not self._handover.takes(lane.shard_id):
-            self._asking.schedule.at(lane.shard_id, now_us)
+            self._asking.schedule.due_at(lane.shard_id, now_us)
         elif not gaps.stand_if_stale(self._book, self._asking, lane):
             self._handover.add(lane)
 

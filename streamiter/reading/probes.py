@@ -42,7 +42,7 @@ def judge(
     lane = entry.read
     if not records and not ended and lane.empties < MOST_EMPTIES:
         lane.push(records, lane.service_us)
-        asking.schedule.at(entry.shard_id, now_us)
+        asking.schedule.due_at(entry.shard_id, now_us)
         return None
     parents, entry.probed_for, entry.errand = entry.probed_for, (), None
     entry.is_open = False
@@ -67,5 +67,5 @@ def _begin(book: Book, asking: Asking, lane: Lane) -> bool:
     probe.probed_for = (*probe.probed_for, lane.shard_id)
     if probe.errand is None:
         probe.errand = Lane(probe.shard_id, book.lineage.rank(probe.shard_id), Horizon(), closed=True)
-        asking.schedule.at(probe.shard_id, NEVER)  # at once
+        asking.schedule.due_at(probe.shard_id, NEVER)  # at once
     return True

@@ -395,6 +395,6 @@ class Reading:
         self.book.merge.settle()
         return self._opening.take_handed()
 
-    def lost_above(self, shard_id: str) -> list[str]:
+    def unknown_above(self, shard_id: str) -> list[str]:
         """The ancestors that other readers have: only those readers know their last order times."""
-        return floors.lost_above(self.book, shard_id)
+        return floors.unknown_above(self.book, shard_id)

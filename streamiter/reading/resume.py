@@ -62,7 +62,7 @@ def restore_lane(entry: TokenLane, start_us: int | None, precision: Precision) -
     lane.was_finished = entry.ended is not None
     lane.childless = entry.childless
     lane.latest = entry.latest
-    lane.unresolved = entry.unresolved
+    lane.floor_unknown = entry.unresolved
     return lane
 
 
@@ -158,7 +158,7 @@ def _entry(lane: Lane, parents: tuple[str, ...]) -> TokenLane:
         **_rank(lane.rank),
         place=None if place is None or is_done else (place.text, place.since),
         floor=lane.emitted_us,
-        unresolved=lane.unresolved,
+        unresolved=lane.floor_unknown,
         opened=None if is_done or place is not None else lane.opened_us,
         time=None if is_done else lane.read_up_to_us,
         at=lane.start.text if isinstance(lane.start, AtNumber) and place is None else None,

@@ -39,7 +39,7 @@ class Schedule:
 
     # -- what happens to shards
 
-    def at(self, shard_id: str, due_us: int) -> None:
+    def due_at(self, shard_id: str, due_us: int) -> None:
         """The shard falls due at this moment, or when the rest that the service wants is over."""
         entry = self._book[shard_id]
         turn = self._turn(entry)
@@ -72,7 +72,7 @@ class Schedule:
         if is_resting and lane.is_unheard and lane.empties <= UNPAUSED_EMPTIES:
             self._opening.add(entry.shard_id)
 
-    def wake(self, shard_id: str) -> None:
+    def closed(self, shard_id: str) -> None:
         """The lane has no tip any more: its shard is closed. It stays due when it was."""
         entry = self._book[shard_id]
         turn = entry.turn

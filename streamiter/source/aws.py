@@ -94,7 +94,7 @@ BAD_KEYS = {
     "ExpiredToken": _OLD_SESSION,
     "ExpiredTokenException": _OLD_SESSION,
 }
-_OUR_WORDS: dict[str, type[SourceError]] = {
+_OUR_ERRORS: dict[str, type[SourceError]] = {
     "ExpiredIteratorException": IteratorExpired,
     "ExpiredNextTokenException": TransientError,  # the listing begins anew
     "ResourceInUseException": TransientError,  # a stream that is being made
@@ -161,7 +161,7 @@ def _user_agent(runs_in: str) -> str:
 
 
 @contextmanager
-def our_words(action: str, where: str, *, gone: type[Exception] = ShardGone, at_time: bool = False) -> Iterator[None]:
+def aws_errors(action: str, where: str, *, gone: type[Exception] = ShardGone, at_time: bool = False) -> Iterator[None]:
     """Calls inside raise our errors. `action` is the IAM action, `gone` what an unknown resource means here."""
     try:
         yield
@@ -230,8 +230,8 @@ def _translated(error: boto.ClientError, action: str, where: str, gone: type[Exc
     told = f"{where}: {action}: {_answer(code, message)}"
     if code == "KMSAccessDeniedException":
         action = "kms:Decrypt"  # it is the stream's key that refuses
-    if code in _OUR_WORDS:
-        return _OUR_WORDS[code](told)
+    if code in _OUR_ERRORS:
+        return _OUR_ERRORS[code](told)
     if code == "ResourceNotFoundException":
         return gone(told + _GONE.get(action, ""))
     if code in BAD_KEYS:

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamiter.errors import InvalidOption
 from streamiter.source import wire
-from streamiter.source.aws import check_endpoint, client_config, our_words
+from streamiter.source.aws import aws_errors, check_endpoint, client_config
 from streamiter.source.repeat import Repeats
 from streamiter.source.sessions import new_session
 
@@ -46,7 +46,7 @@ class Clients:
     def session(self) -> Any:
         """The boto3 session that clients are made from; None where a client was passed in."""
         if self._session is None and not self.is_given:
-            with our_words("sts:*", repr(self._owner)):
+            with aws_errors("sts:*", repr(self._owner)):
                 self._session = new_session()
         return self._session
 
@@ -75,7 +75,7 @@ class Clients:
 
     def make(self, service: str, *, attempts: int) -> Any:
         """One more client, of this service or another one."""
-        with our_words(f"{service}:*", repr(self._owner)):
+        with aws_errors(f"{service}:*", repr(self._owner)):
             try:
                 session: Any = self.session or new_session()
                 config = client_config(_CONNECTIONS, attempts=attempts, session=session)

@@ -14,9 +14,9 @@ from streamiter.position import After, AtNumber, AtTime, Position
 from streamiter.record import ChangeRecord
 from streamiter.shard import Shard
 from streamiter.source.aws import (
+    aws_errors,
     names_near,
     next_part,
-    our_words,
     part,
     place_of,
     service_time_us,
@@ -29,7 +29,7 @@ from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
 from streamiter.source.dynamodb_page import decode_page, parsed_records, salvage_page
 from streamiter.source.salvage import Salvage
-from streamiter.source.wire import own_call
+from streamiter.source.wire import hooked_call
 
 logger = logging.getLogger("streamiter.source")
 
@@ -95,7 +95,7 @@ class DynamoDBStreams(AwsSource[ChangeRecord]):
     def list_shards(self, after: str | None) -> ShardPage:
         """One DescribeStream call: up to 100 shards."""
         options = {} if after is None else {"ExclusiveStartShardId": after}
-        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), own_call():
+        with aws_errors("dynamodb:DescribeStream", self.name, gone=InvalidStream), hooked_call():
             response = self._clients.reading.describe_stream(StreamArn=self.name, **options)
         with taking_apart("dynamodb:DescribeStream", self.name):
             description = part(response, "StreamDescription")
@@ -112,7 +112,7 @@ class DynamoDBStreams(AwsSource[ChangeRecord]):
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
         """One GetShardIterator call."""
         where = f"shard {shard_id} of {self.name}"
-        with our_words("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)), own_call():
+        with aws_errors("dynamodb:GetShardIterator", where, at_time=isinstance(position, AtTime)), hooked_call():
             kind = _iterator_type(position)
             response = self._clients.call("get_shard_iterator", StreamArn=self.name, ShardId=shard_id, **kind)
         with taking_apart("dynamodb:GetShardIterator", where):
@@ -123,8 +123,8 @@ class DynamoDBStreams(AwsSource[ChangeRecord]):
         shard_id = iterator.shard_id
         where = f"shard {shard_id} of {self.name}"
         with (
-            our_words("dynamodb:GetRecords", where),
-            own_call(decode_page, self._salvage, iterator.value) as answer,
+            aws_errors("dynamodb:GetRecords", where),
+            hooked_call(decode_page, self._salvage, iterator.value) as answer,
         ):
             response = self._clients.call(
                 "get_records", ShardIterator=iterator.value, Limit=min(limit, self.page_limit)
@@ -155,7 +155,7 @@ class DynamoDBStreams(AwsSource[ChangeRecord]):
     @property
     def view_type(self) -> str | None:
         """Which images the stream's records have, such as NEW_AND_OLD_IMAGES: one DescribeStream call."""
-        with our_words("dynamodb:DescribeStream", self.name, gone=InvalidStream), own_call():
+        with aws_errors("dynamodb:DescribeStream", self.name, gone=InvalidStream), hooked_call():
             response = self._clients.reading.describe_stream(StreamArn=self.name, Limit=1)
         view: str | None = part(response, "StreamDescription").get("StreamViewType")
         return view
@@ -175,7 +175,7 @@ class DynamoDBStreams(AwsSource[ChangeRecord]):
         streams: list[Mapping[str, Any]] = []
         options: dict[str, Any] = {"TableName": table}
         action, where = "dynamodb:ListStreams", f"table {table}"
-        with our_words(action, where, gone=InvalidStream), taking_apart(action, where):
+        with aws_errors(action, where, gone=InvalidStream), taking_apart(action, where):
             while True:
                 response = self._clients.reading.list_streams(**options)
                 streams += [row for row in response.get("Streams") or () if row.get("TableName", table) == table]
@@ -192,7 +192,7 @@ class DynamoDBStreams(AwsSource[ChangeRecord]):
 
     def _describe_table(self, client: Any, table: str) -> str:
         try:
-            with our_words("dynamodb:DescribeTable", f"table {table}", gone=InvalidStream):
+            with aws_errors("dynamodb:DescribeTable", f"table {table}", gone=InvalidStream):
                 description = client.describe_table(TableName=table)["Table"]
         except InvalidStream as error:
             raise InvalidStream(f"there is no table {table} {place_of(client)}{_near(client, table)}") from error
@@ -211,7 +211,7 @@ _HOW_TO_ENABLE = (
 def _near(client: Any, table: str) -> str:
     """The names that the wrong one may have meant, where the caller may list tables."""
     try:
-        with our_words("dynamodb:ListTables", "the account"):
+        with aws_errors("dynamodb:ListTables", "the account"):
             names = client.list_tables().get("TableNames") or []
     except StreamiterError:
         return ""

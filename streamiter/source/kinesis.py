@@ -17,9 +17,9 @@ from streamiter.position import AtNumber, Position
 from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.source.aws import (
+    aws_errors,
     names_near,
     next_part,
-    our_words,
     part,
     place_of,
     service_time_us,
@@ -30,6 +30,7 @@ from streamiter.source.aws import (
 from streamiter.source.aws_source import AwsSource
 from streamiter.source.base import Page, ShardIterator, ShardPage
 from streamiter.source.clients import Clients
+from streamiter.source.kinesis_errors import kinesis_errors
 from streamiter.source.kinesis_fan_out import FanOut, is_start, position_of, start_of
 from streamiter.source.kinesis_options import check_choice, check_consumer, parse_name, pause_us
 from streamiter.source.kinesis_page import (
@@ -43,9 +44,8 @@ from streamiter.source.kinesis_page import (
 )
 from streamiter.source.kinesis_place import HOUR_US, LEAST_RETENTION_US, Doubt, KinesisPlace, iterator_type
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
-from streamiter.source.kinesis_words import kinesis_words
 from streamiter.source.salvage import Salvage
-from streamiter.source.wire import own_call
+from streamiter.source.wire import hooked_call
 from streamiter.token import DAY_US
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
         """One ListShards call: up to 1000 shards, none of them expired."""
         # A token is all that the next page may be asked with.
         options: dict[str, Any] = dict(self._by) if after is None else {"NextToken": after}
-        with kinesis_words("kinesis:ListShards", self._given, gone=InvalidStream), own_call():
+        with kinesis_errors("kinesis:ListShards", self._given, gone=InvalidStream), hooked_call():
             response = self._clients.reading.list_shards(**options)
         with taking_apart("kinesis:ListShards", self._given):
             rows, following = shard_rows(part(response, "Shards"), _shard), next_part(response, "NextToken")
@@ -210,7 +210,7 @@ class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
         return self._open(shard_id, position)
 
     def _open(self, shard_id: str, position: Position) -> ShardIterator:
-        with kinesis_words("kinesis:GetShardIterator", self._where(shard_id), position), own_call():
+        with kinesis_errors("kinesis:GetShardIterator", self._where(shard_id), position), hooked_call():
             response = self._clients.call("get_shard_iterator", **self._by, ShardId=shard_id, **iterator_type(position))
         with taking_apart("kinesis:GetShardIterator", self._where(shard_id)):
             return ShardIterator(shard_id, KinesisPlace.opened(text_part(response, "ShardIterator"), position))
@@ -304,14 +304,14 @@ class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
         """One GetRecords call: the page, and its time."""
         if self._fan_out is not None and is_start(place.text):
             with (
-                kinesis_words("kinesis:SubscribeToShard", self._where(shard_id), position_of(place.text)),
+                kinesis_errors("kinesis:SubscribeToShard", self._where(shard_id), position_of(place.text)),
                 taking_apart("kinesis:SubscribeToShard", self._where(shard_id)),
             ):
                 return self._fan_out.take(shard_id, place.text, min(limit, self.page_limit))
         by = self._by if "StreamARN" in self._by else {}
         with (
-            kinesis_words("kinesis:GetRecords", self._where(shard_id)),
-            own_call(decode_page, self._salvage, place.text) as answer,
+            kinesis_errors("kinesis:GetRecords", self._where(shard_id)),
+            hooked_call(decode_page, self._salvage, place.text) as answer,
         ):
             response = self._clients.call(
                 "get_records", ShardIterator=place.text, Limit=min(limit, self.page_limit), **by
@@ -335,7 +335,7 @@ class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
 
     def _look(self) -> None:
         """One DescribeStreamSummary call: the stream's name for tokens, and its retention."""
-        with kinesis_words("kinesis:DescribeStreamSummary", self._given, gone=InvalidStream), own_call():
+        with kinesis_errors("kinesis:DescribeStreamSummary", self._given, gone=InvalidStream), hooked_call():
             response = self._clients.reading.describe_stream_summary(**self._by)
         with taking_apart("kinesis:DescribeStreamSummary", self._given):
             summary = part(response, "StreamDescriptionSummary")
@@ -358,7 +358,7 @@ class KinesisStreams(AwsSource[KinesisChange | KinesisRecord], Generic[Kind]):
         if asked and called and asked != called:
             return f"; the client calls {called}, the ARN is of {asked}"
         try:
-            with our_words("kinesis:ListStreams", "the account"):
+            with aws_errors("kinesis:ListStreams", "the account"):
                 names = self._clients.reading.list_streams().get("StreamNames") or []
         except StreamiterError:
             return ""

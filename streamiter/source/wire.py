@@ -78,7 +78,7 @@ def current() -> Answer[Any] | None:
 
 
 @contextmanager
-def own_call(
+def hooked_call(
     decode: Callable[[bytes], _Page] | None = None, salvage: Salvage[_Page] | None = None, iterator: str = ""
 ) -> Iterator[Answer[_Page]]:
     """A call of ours: its answer is checked, and decoded as it says; `salvage` is for a page that cannot be decoded."""

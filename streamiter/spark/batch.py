@@ -12,7 +12,7 @@ from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
 from streamiter.spark.formats import make_source
-from streamiter.spark.machine.faults import told_plainly
+from streamiter.spark.machine.told_plainly import told_plainly
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
 from streamiter.spark.planning.log_ends import ends_of
 from streamiter.spark.planning.offsets import position_token, start_token

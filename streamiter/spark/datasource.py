@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from streamiter.spark.batch import BatchReader
 from streamiter.spark.columns.columns import Columns, standard_schema
 from streamiter.spark.formats import FORMATS, make_source
-from streamiter.spark.machine.faults import told_plainly
+from streamiter.spark.machine.told_plainly import told_plainly
 from streamiter.spark.options import Options, parse_options
 from streamiter.spark.streaming import StreamReader
 

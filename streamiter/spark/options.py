@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from streamiter.clock import floor_second, microseconds
 from streamiter.errors import InvalidOption
-from streamiter.stream.position import read_position
+from streamiter.stream.starting import read_position
 from streamiter.token import load_token
 
 LATEST = "latest"

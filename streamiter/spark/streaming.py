@@ -20,7 +20,7 @@ from streamiter.clock import SystemClock
 from streamiter.errors import InvalidOption
 from streamiter.source.base import Source
 from streamiter.spark.formats import make_source
-from streamiter.spark.machine.faults import told_plainly
+from streamiter.spark.machine.told_plainly import told_plainly
 from streamiter.spark.options import LATEST, Options
 from streamiter.spark.planning.listing import latest_token
 from streamiter.spark.planning.offsets import AT_LATEST, first_offset, offset_of, token_of

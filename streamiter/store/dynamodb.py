@@ -12,7 +12,7 @@ from botocore.config import Config
 
 from streamiter.clock import Clock, SystemClock
 from streamiter.errors import Conflict, InvalidOption, InvalidStore, TransientError
-from streamiter.source.aws import check_endpoint, client_config, our_words
+from streamiter.source.aws import aws_errors, check_endpoint, client_config
 from streamiter.source.sessions import new_session
 from streamiter.store.base import CALL_SECONDS, LEASES, Row, Store, Table, next_version
 
@@ -75,7 +75,7 @@ class DynamoDBTable(Store):
 
     def _make_client(self) -> Any:
         session, options = self._options
-        with our_words("dynamodb:*", repr(self)):
+        with aws_errors("dynamodb:*", repr(self)):
             session = session or new_session()
             limits = Config(read_timeout=self._call_seconds, connect_timeout=self._call_seconds)
             config = client_config(_CONNECTIONS, session=session).merge(limits)
@@ -99,7 +99,7 @@ class DynamoDBTable(Store):
             self._clock.sleep(_LOOK_SECONDS)
 
     def _status(self) -> str | None:
-        with self._words("DescribeTable"):
+        with self._errors("DescribeTable"):
             try:
                 status: str = self._client.describe_table(TableName=self._name)["Table"]["TableStatus"]
                 return status
@@ -107,14 +107,14 @@ class DynamoDBTable(Store):
                 return None
 
     def _create(self) -> None:
-        with self._words("CreateTable"):
+        with self._errors("CreateTable"):
             try:
                 self._client.create_table(TableName=self._name, BillingMode="PAY_PER_REQUEST", **self._schema())
             except self._client.exceptions.ResourceInUseException:
                 return  # another worker was faster
 
-    def _words(self, operation: str) -> AbstractContextManager[None]:
-        return our_words(f"dynamodb:{operation}", repr(self), gone=InvalidStore)
+    def _errors(self, operation: str) -> AbstractContextManager[None]:
+        return aws_errors(f"dynamodb:{operation}", repr(self), gone=InvalidStore)
 
     def _pages(self, **asked: Any) -> list[Item]:
         """All items of a query, or of the whole table where none is asked for."""
@@ -123,7 +123,7 @@ class DynamoDBTable(Store):
         found: list[Item] = []
         start: dict[str, Any] = {}
         while True:
-            with self._words(operation):
+            with self._errors(operation):
                 call = client.query if asked else client.scan
                 answer = call(TableName=self._name, ConsistentRead=True, **asked, **start)
             found += answer["Items"]
@@ -133,7 +133,7 @@ class DynamoDBTable(Store):
 
     def _get(self, key: Item) -> Item | None:
         client = self._ready()
-        with self._words("GetItem"):
+        with self._errors("GetItem"):
             found: Item | None = client.get_item(TableName=self._name, Key=key, ConsistentRead=True).get("Item")
             return found
 
@@ -143,7 +143,7 @@ class DynamoDBTable(Store):
         call = {"PutItem": client.put_item, "UpdateItem": client.update_item, "DeleteItem": client.delete_item}[
             operation
         ]
-        with self._words(operation):
+        with self._errors(operation):
             try:
                 call(TableName=self._name, ReturnValuesOnConditionCheckFailure="ALL_OLD", **asked)
                 return None

@@ -8,21 +8,15 @@ from typing import Any
 from streamiter.lineage import Lineage
 from streamiter.source.base import Source
 from streamiter.steps import Steps
+from streamiter.stream.acceptance import Acceptance, Duplicates
 from streamiter.stream.claim import Claim
-from streamiter.stream.iterations import Waiting
-from streamiter.stream.latest import Latest
-from streamiter.stream.listener import Listener
-from streamiter.stream.lookup import naming
+from streamiter.stream.iteration import Waiting
+from streamiter.stream.notices import Listener, Notices
 from streamiter.stream.options import Settings
-from streamiter.stream.outlet import Outlet
-from streamiter.stream.position import parse_position
-from streamiter.stream.readings import Readings
-from streamiter.stream.seen import Seen
-from streamiter.stream.sieve import Sieve
+from streamiter.stream.output import Outlet, Stops
+from streamiter.stream.readings import Latest, Readings, Tally
+from streamiter.stream.starting import naming, parse_position
 from streamiter.stream.stats import Stats
-from streamiter.stream.stops import Stops
-from streamiter.stream.tally import Tally
-from streamiter.stream.telling import Telling
 from streamiter.token import Token
 
 
@@ -33,11 +27,11 @@ class Course:
         self._readings = readings
         self._latest = latest
         self.driver = readings.driver
-        self.telling = Telling(latest.listener, self.driver, self.stats, is_ordered=settings.holds)
-        sieve = Sieve(settings.model_of(source), Seen(source) if source.drops_duplicates else None)
-        self.stops = Stops(self.driver, latest.listener, sieve, skips_gaps=settings.skips_gaps)
-        self.outlet = Outlet(readings, self.telling, self.stops, claim)
-        self.waiting = Waiting(self.outlet, self.telling)
+        self.notices = Notices(latest.listener, self.driver, self.stats, is_ordered=settings.holds)
+        acceptance = Acceptance(settings.model_of(source), Duplicates(source) if source.drops_duplicates else None)
+        self.stops = Stops(self.driver, latest.listener, acceptance, skips_gaps=settings.skips_gaps)
+        self.outlet = Outlet(readings, self.notices, self.stops, claim)
+        self.waiting = Waiting(self.outlet, self.notices)
 
     # -- where it stands
 
@@ -51,7 +45,9 @@ class Course:
         """What was done so far, and what is waited for."""
         with self.driver.lock:
             self._readings.mended()
-            return self._readings.tally.stats(self.driver, self.stops.sieve, self.outlet.undo)
+            acceptance, undo = self.stops.acceptance, self.outlet.undo
+            duplicates, standing = (acceptance.duplicates, None) if undo is None else (undo.duplicates, undo.standing)
+            return self._readings.tally.stats(self.driver, acceptance.poison, duplicates, standing)
 
     def lineage(self) -> Lineage:
         """The shards known so far, as they were listed; a value of its own."""
@@ -84,7 +80,7 @@ class Course:
     def heartbeat(self) -> Steps[None]:
         """Renews the iterators that are near their expiry."""
         yield from self.driver.heartbeat()
-        self.telling.tell_noted()
+        self.notices.tell_noted()
 
 
 Begin = Callable[[Latest, Token], Course]

@@ -30,3 +30,9 @@ class Stats:
     open_shards: int  # shards being read
     # How many seconds ahead of the service's clock the record is created that holds its lineage until then; 0 where none does.
     held_ahead: float = 0.0
+
+
+NOTHING_YET = Stats(
+    calls={}, pages=0, records=0, late=0, gaps=0, gone=0, poison=0, duplicates=0, retries=0, throttles=0,
+    held_by=None, lag={}, waiting=0, waiting_bytes=0, open_shards=0,
+)  # fmt: skip

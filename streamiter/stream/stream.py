@@ -22,16 +22,15 @@ from streamiter.source.base import Source
 from streamiter.source.dynamodb import DynamoDBStreams
 from streamiter.source.kinesis import KinesisStreams
 from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
-from streamiter.stream.batch import Batch
 from streamiter.stream.claim import claimed
 from streamiter.stream.course import on_threads, opened
 from streamiter.stream.events import Event
-from streamiter.stream.iterations import Batches, Looks, Runs, unwrapped
+from streamiter.stream.iteration import Batch, Batches, Looks, Runs, unwrapped
 from streamiter.stream.options import Options, Settings, check_choice, check_count
-from streamiter.stream.position import parse_end, parse_position
+from streamiter.stream.output import BATCH
+from streamiter.stream.starting import parse_end, parse_position
 from streamiter.stream.stats import Stats
-from streamiter.stream.tabling import tabled
-from streamiter.stream.undo import BATCH
+from streamiter.stream.table import tabled
 
 if TYPE_CHECKING:
     import pyarrow

@@ -21,7 +21,7 @@ from streamiter.testing.stores import LossyProxy as LossyProxy
 from streamiter.testing.stores import StoreRig as StoreRig
 from streamiter.testing.stores import check_store as check_store
 from streamiter.testing.table import Table as Table
-from streamiter.testing.trouble.faults import Fault as Fault
+from streamiter.testing.trouble.injected import Fault as Fault
 from streamiter.testing.trouble.knobs import Knobs as Knobs
 from streamiter.testing.trouble.weather import Weather as Weather
 from streamiter.testing.truth.records import WrittenRecord as WrittenRecord

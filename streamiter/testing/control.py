@@ -15,7 +15,7 @@ from streamiter.testing.http import protocol
 from streamiter.testing.http.orders import Order
 from streamiter.testing.http.refusal import Refusal, invalid, unknown_operation
 from streamiter.testing.names import unknown
-from streamiter.testing.trouble.faults import Fault, Faults, Kind
+from streamiter.testing.trouble.injected import Fault, Faults, Kind
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.trouble.weather import Chances, Weather
 from streamiter.testing.truth.service import Service

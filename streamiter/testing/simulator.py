@@ -20,7 +20,7 @@ from streamiter.testing.http.reception import Reception
 from streamiter.testing.http.server import HOST, Server
 from streamiter.testing.kinesis.handle import KinesisHandle
 from streamiter.testing.table import Table
-from streamiter.testing.trouble.faults import Fault, Kind
+from streamiter.testing.trouble.injected import Fault, Kind
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.trouble.weather import Chances, Weather
 from streamiter.testing.truth.records import ViewType

@@ -26,7 +26,7 @@ class TokenLane(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     greatest: str | None = None  # the greatest id of its rank, where that is not its own
     place: tuple[str, int] | None = None  # of the last record returned
     floor: int | None = None  # order time of the last record returned of this shard, or of its ancestors
-    unresolved: bool = False  # the ancestors still listed may raise the floor: only Spark leaves it so
+    unresolved: bool = False  # the floor is unknown: ancestors still listed may raise it; only Spark leaves it so
     opened: int | None = None  # when its start was chosen
     time: int | None = None  # where it starts when nothing was read; it follows the tip of an idle shard
     at: str | None = None  # a sequence number to start at: from Bloop's tokens alone

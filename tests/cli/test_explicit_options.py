@@ -62,9 +62,9 @@ def test_options_that_contradict_each_other_are_refused(words: list[str], says: 
 
 
 def test_the_same_word_twice_is_no_contradiction(users: Simulator):
-    from streamiter.cli.setting import Place, Setting
+    from streamiter.cli.setting import Setting, StreamAddress
     from tests.cli.conftest import in_context
 
     with in_context(Setting(find=lambda url, **told: told)):
-        place = Place("arn:aws:dynamodb:eu-west-1:1:table/users", None, "eu-west-1")
+        place = StreamAddress("arn:aws:dynamodb:eu-west-1:1:table/users", None, "eu-west-1")
         assert place.source()["region"] == "eu-west-1"

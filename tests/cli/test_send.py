@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from streamiter import App
 from streamiter.cli.catalogue import streamiter
+from streamiter.cli.sending import importing
 from streamiter.cli.setting import Setting
 from streamiter.errors import AccessDenied, TransientError
 from streamiter.testing import ManualClock
@@ -216,6 +220,42 @@ def test_where_that_cannot_be_told_it_says_which_lines_may_come_twice(shop):
     done = sendmany("orders.jsonl", "--state", "orders.state")
     assert "lines 4 to 2004 may have been sent then, and are sent again" in done.stderr
     assert done.stdout == "6 values written to orders\n"  # 4, 5, 7, 8, 9, 10
+
+
+def interrupting(count: int, code: str) -> Callable[..., Any]:
+    """A trace function: Ctrl-C comes before the so many-th line of this file that is carried out."""
+    left = count
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != code:
+            return None
+        left -= event == "line"
+        if left == 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_wherever_ctrl_c_comes_nothing_is_written_twice_or_left_out(shop):
+    """One that came just behind a line that was sent had the next run send that line again."""
+    given, count, was_stopped = lines(1, 2, 3), 0, True
+    while was_stopped:
+        count += 1
+        before = Counter(shop.written())
+        tracing = sys.gettrace()
+        sys.settrace(interrupting(count, importing.__file__))
+        try:
+            first = sendmany("-", "--state", f"{count}.state", given=given)
+        finally:
+            sys.settrace(tracing)
+        was_stopped = first.exit_code != 0
+        then = sendmany("-", "--state", f"{count}.state", given=given)
+        assert then.exit_code == 0
+        assert Counter(shop.written()) - before == Counter([1, 2, 3]), (count, first.stderr, then.stderr)
+    assert count > 60
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from streamiter import DynamoDBStreams, KinesisStreams, Stream, TransientError
 from streamiter.position import Horizon
 from streamiter.testing import Simulator
-from streamiter.testing.trouble.faults import REFUSALS
+from streamiter.testing.trouble.injected import REFUSALS
 from tests.indoors import IndoorClient, IndoorSimulator, taking_turns
 from tests.stream.helpers import assert_all_came, drain, write
 

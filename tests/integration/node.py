@@ -103,3 +103,8 @@ def serving(package: str, folder: Path) -> Iterator[KinesisService]:
         # Asked to end, kinesis-local waits half a minute for connections that clients keep open. It holds nothing to save.
         process.kill()
         process.wait()
+
+
+if __name__ == "__main__":  # ./dev setup
+    if shutil.which("node") and shutil.which("npm"):
+        installed()

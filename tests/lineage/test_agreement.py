@@ -102,6 +102,7 @@ def test_ten_listings_over_thirty_seconds_must_lack_a_shard():
     assert lacking(*range(9), 30)
     assert not lacking(*range(9), 29.9)
     assert not lacking(*range(8), 60)
+    assert not lacking(*[100] * 20), "in no time"
 
 
 def test_what_agreed_before_a_listing_that_lacked_the_shard_counts_no_more():
@@ -113,3 +114,16 @@ def test_what_agreed_before_a_listing_that_lacked_the_shard_counts_no_more():
     assert not agreement.is_settled
     agreement.agree(20 * SECOND_US + UNTOLD_US, 20 * SECOND_US + UNTOLD_US)
     assert agreement.is_settled
+
+
+def test_a_shard_that_listings_lack_is_looked_for_more_and_more_seldom_but_every_five_seconds():
+    agreement = Agreement(UNTOLD_US)
+    pauses = []
+    for _ in range(6):
+        agreement.lack(0, 0)
+        pauses.append(agreement.due_us(0))
+    assert pauses == [500_000, 1_000_000, 2_000_000, 4_000_000, 5_000_000, 5_000_000]
+
+
+def test_where_a_listing_seems_to_lag_they_are_to_agree_over_ten_seconds_else_over_one():
+    assert (YOUNG_US, UNTOLD_US) == (10 * SECOND_US, SECOND_US)

@@ -46,8 +46,7 @@ def test_a_listing_that_failed_does_not_wait_out_the_quiet_minute():
     assert due_us == 7 + 60 * SECOND_US
     discovery.begin(due_us)
     discovery.fail()
-    due_us = discovery.due_us()
-    assert due_us is not None and due_us <= 7 + 60 * SECOND_US
+    assert discovery.due_us() == 7, "at once"
     listing(discovery, 70 * SECOND_US, "S1")
     assert discovery.due_us() == 130 * SECOND_US
 
@@ -246,3 +245,112 @@ def test_a_shard_that_comes_back_is_not_forgotten():
     for minute in range(20):
         listed = ["S1"] if minute == 9 else []
         assert discovery.forgotten(["S1"], listed, minute * 60 * SECOND_US) == ([] if minute < 20 else ["S1"])
+
+
+def test_the_tenth_listing_half_a_minute_after_the_end_is_enough():
+    discovery, ended_us = Discovery(), 100 * SECOND_US
+    discovery.ended("S1", ended_us)
+    for _ in range(20):
+        assert settle(discovery, listing(discovery, ended_us, "S1"), ended_us) == ([], []), "in no time"
+    discovery = Discovery()
+    discovery.ended("S1", ended_us)
+    now_us = ended_us + 30 * SECOND_US
+    for _ in range(9):
+        assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], [])
+    assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], ["S1"])
+
+
+def test_of_a_shard_that_is_gone_the_third_listing_a_second_later_is_enough():
+    discovery, ended_us = Discovery(), 100 * SECOND_US
+    discovery.ended("S1", ended_us, gone=True)
+    for _ in range(2):
+        assert settle(discovery, listing(discovery, ended_us, "S1"), ended_us) == ([], [])
+    now_us = ended_us + UNTOLD_US
+    assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], ["S1"])
+    discovery.ended("S2", now_us, gone=True)
+    for _ in range(20):
+        assert settle(discovery, listing(discovery, now_us, "S2"), now_us) == ([], []), "in no time"
+
+
+def test_the_tenth_listing_without_it_ten_minutes_after_the_first_forgets_a_shard():
+    discovery = Discovery()
+    for _ in range(8):
+        assert discovery.forgotten(["S1"], [], 0) == []
+    assert discovery.forgotten(["S1"], [], 600 * SECOND_US) == [], "the ninth"
+    assert discovery.forgotten(["S1"], [], 600 * SECOND_US) == ["S1"]
+
+
+def test_a_listing_that_was_asked_for_is_due_at_once():
+    discovery = Discovery()
+    listing(discovery, 7, "S1")
+    assert discovery.due_us() != 7
+    discovery.request()
+    assert discovery.due_us() == 7
+    listing(discovery, 9, "S1")
+    assert discovery.due_us() != 9, "once"
+
+
+def test_a_first_listing_that_brings_no_news_is_followed_by_one_after_four_seconds():
+    discovery = Discovery(["S1"])
+    listing(discovery, 0, "S1")
+    assert discovery.due_us() == 4 * SECOND_US
+
+
+def test_a_shard_whose_last_page_named_its_children_waits_for_no_listing():
+    discovery = Discovery()
+    discovery.ended("S1", 0)
+    assert discovery.found("S1") is True and not discovery.is_searching
+    assert discovery.found("S1") is False
+
+
+def test_it_tells_whether_a_listing_that_began_later_was_completed():
+    discovery = Discovery()
+    assert not discovery.has_heard_since(0)
+    early = discovery.begin(0)
+    assert not discovery.has_heard_since(0), "it is not completed"
+    discovery.heard(early, ["S1"], True, (), 0, agreeing_us=lambda _: 0)
+    assert discovery.has_heard_since(0) and not discovery.has_heard_since(early)
+
+
+def test_after_news_listings_follow_after_1_4_16_and_then_60_seconds():
+    discovery = Discovery()
+    pauses = []
+    for turn in range(5):
+        listing(discovery, 0, "S1", news=turn == 0)
+        pauses.append(discovery.due_us())
+    assert pauses == [1 * SECOND_US, 4 * SECOND_US, 16 * SECOND_US, 60 * SECOND_US, 60 * SECOND_US]
+
+
+def test_listings_that_lack_a_shard_do_not_confirm_that_nothing_connects_it():
+    discovery = Discovery()
+    for _ in range(5):
+        listing(discovery, 0, "S1", doubtful=("S2",), span_us=0)
+    assert not discovery.is_confirmed("S2")
+
+
+def test_a_listing_under_way_when_a_shard_ended_is_none_of_the_ten():
+    discovery = Discovery()
+    early = discovery.begin(0)
+    discovery.ended("S1", 0)
+    assert discovery.is_searching
+    discovery.heard(early, ["S1"], True, (), 0, agreeing_us=lambda _: 0)
+    now_us = 30 * SECOND_US
+    for _ in range(9):
+        assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], [])
+    assert settle(discovery, listing(discovery, now_us, "S1"), now_us) == ([], ["S1"])
+
+
+def test_a_shard_that_grows_older_meanwhile_is_confirmed_by_its_new_age():
+    discovery = Discovery()
+    for _ in range(3):
+        listing(discovery, 0, "S2", doubtful=("S2",), span_us=10 * SECOND_US)
+    assert not discovery.is_confirmed("S2")
+    listing(discovery, SECOND_US, "S2", doubtful=("S2",), span_us=0)
+    assert discovery.is_confirmed("S2")
+
+
+def test_what_is_confirmed_hurries_no_listing():
+    discovery = Discovery()
+    for turn in range(3):
+        listing(discovery, 0, "S2", news=turn == 2, doubtful=("S2",), span_us=0)
+    assert discovery.is_confirmed("S2") and discovery.due_us() == SECOND_US

@@ -33,6 +33,7 @@ def test_unrelated_shards_are_set_apart_by_a_tilde():
 def test_a_parent_in_parentheses_is_named_but_not_listed():
     assert parents_in("(S0) => S1") == {"S1": ("S0",)}
     assert parents_in("{(S0), S1} => S2") == {"S1": (), "S2": ("S0", "S1")}
+    assert parents_in("(S0)") == {} and parents_in("S1 ~ (S0)") == {"S1": ()}
 
 
 def test_statements_are_set_apart_by_semicolons_or_new_lines():

@@ -14,7 +14,7 @@ from streamiter.locate import locate
 from streamiter.log import Entry
 from streamiter.log import kafka_lanes as lanes
 from streamiter.log.kafka import KafkaLog
-from streamiter.log.kafka_words import in_our_words
+from streamiter.log.kafka_errors import in_our_words
 
 
 class Mocked(KafkaLog):

@@ -89,9 +89,9 @@ def test_it_is_current_where_its_last_record_is_about_as_new_as_the_service(ahea
 
 def test_a_floor_that_is_known_late_is_raised_and_never_lowered():
     shard = lane(floor_us=50)
-    shard.unresolved = True
+    shard.floor_unknown = True
     shard.raise_floor(70)
-    assert (shard.last_us, shard.emitted_us, shard.unresolved) == (70, 70, False)
+    assert (shard.last_us, shard.emitted_us, shard.floor_unknown) == (70, 70, False)
     shard.raise_floor(60)
     shard.raise_floor(None)
     assert (shard.last_us, shard.emitted_us) == (70, 70)

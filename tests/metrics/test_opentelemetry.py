@@ -16,7 +16,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from streamiter import DynamoDBStreams, MissingExtra, RecordsExpired, Stats, Stream
 from streamiter.installing import install_command
 from streamiter.metrics import INSTRUMENTS, OpenTelemetry
-from streamiter.stream.tally import Tally
+from streamiter.stream.readings import Tally
 from streamiter.testing import Simulator
 from tests.stream.helpers import drain, take, until_raises, write
 

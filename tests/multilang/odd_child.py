@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -47,16 +48,25 @@ def checkpoint(number=None, sub=None):
     return answer["error"]
 
 
-def misbehave(action):
+def misbehave(action, shard):
     """Does what it is for; True if the action was answered with it."""
     if f"exit:{action}" == WHAT:
         print("ERROR: cannot go on", file=sys.stderr, flush=True)
         os._exit(3)
     elif f"killed:{action}" == WHAT:
         os.kill(os.getpid(), signal.SIGKILL)
+    elif f"forks:{action}" == WHAT:
+        forked = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])  # it holds our pipes open
+        note(action="fork", forked=forked.pid)
+        os._exit(4)
+    elif f"hides:{action}" == WHAT:
+        subprocess.Popen(
+            ["sleep", "60"], start_new_session=True
+        )  # and so does this, where no signal of the daemon's comes
+        os._exit(4)
     elif f"silent:{action}" == WHAT:
         time.sleep(1000)
-    elif f"waits:{action}" == WHAT:
+    elif WHAT in (f"waits:{action}", f"waits:{action}:{shard}"):
         while not os.path.exists(os.path.join(NOTES, "go")):
             time.sleep(0.01)
     elif f"deaf:{action}" == WHAT:
@@ -94,6 +104,7 @@ def misbehave(action):
 
 
 def main():
+    shard = None
     for line in sys.stdin.buffer:
         told = json.loads(line)
         action = told["action"]
@@ -106,7 +117,8 @@ def main():
             for record in told.get("records", ())
         ]
         note(**{**told, "records": records})
-        if ODD and misbehave(action):
+        shard = told.get("shardId", shard)
+        if ODD and misbehave(action, shard):
             continue
         if action == "shardEnded" and ODD and WHAT == "unmarked":
             say(action="status", responseFor=action)

@@ -19,6 +19,8 @@ from streamiter.log.memory import MemoryLog
 from streamiter.multilang.command import Command, command_of, environment_of
 from streamiter.multilang.daemon import Daemon, Plan
 from streamiter.multilang.events import ChildFailed
+from streamiter.record import SpoiledRecord
+from streamiter.source.base import Page, ShardIterator
 from streamiter.store import Store, Table
 from streamiter.store.memory import MemoryStore
 from streamiter.testing import RunningClock, Simulator
@@ -43,6 +45,7 @@ class Rig:
             self.sim.shape(lineage)
         self.store = store or MemoryStore()
         self.log: MemoryLog | None = None  # to be read instead of the service's stream
+        self.torn = ""  # the number of a record that cannot be decoded
         self.events: list[AppEvent] = []
         self.count = 0
 
@@ -51,7 +54,7 @@ class Rig:
         if self.log is not None:
             return self.log
         if self.kind == "kinesis":
-            return KinesisStreams("clicks", client=self.sim.client("kinesis"), reads_per_second=None)
+            return Torn(self, "clicks", client=self.sim.client("kinesis"), reads_per_second=None)
         return DynamoDBStreams("users", client=self.sim.client())
 
     def command(self, *words: object, **options: Any) -> Command:
@@ -123,9 +126,17 @@ class Rig:
         wanted = None if shard is None else self.stream.shard_id(shard)
         return [one["pid"] for one in self.told() if one["action"] == "initialize" and wanted in (None, one["shardId"])]
 
-    def given(self) -> list[str]:
-        """The records that children got."""
-        return [record[0] for one in self.told() for record in one.get("records", ())]
+    def given(self, shard: str | None = None) -> list[str]:
+        """The records that children got; those of the children of one shard, if named."""
+        pids = self.pids(shard) if shard else None
+        return [
+            record[0] for one in self.told() if pids is None or one["pid"] in pids for record in one.get("records", ())
+        ]
+
+    def moments(self, shard: str, action: str) -> list[float]:
+        """When the children of a shard noted this."""
+        pids = self.pids(shard)
+        return [one["time"] for one in self.told() if one["pid"] in pids and one["action"] == action]
 
     def leases(self) -> dict[str, Lease]:
         """The rows."""
@@ -144,3 +155,20 @@ class Rig:
         """Until the row says so."""
         key = self.stream.shard_id(shard)
         soon(lambda: key in self.leases() and self.leases()[key].checkpoint == number)
+
+
+class Torn(KinesisStreams[Any]):
+    """The stream, with a record in it that cannot be decoded, where the rig names one."""
+
+    def __init__(self, rig: Rig, *words: Any, **options: Any) -> None:
+        super().__init__(*words, **options)
+        self.rig = rig
+
+    def fetch(self, iterator: ShardIterator, limit: int) -> Page[Any]:
+        page = super().fetch(iterator, limit)
+        return page._replace(records=[self._seen(record) for record in page.records])
+
+    def _seen(self, record: Any) -> Any:
+        if record.sequence_number != self.rig.torn:
+            return record
+        return SpoiledRecord(record.shard_id, record.sequence_number, record.created_us, reason="it is torn")

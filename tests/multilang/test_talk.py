@@ -166,7 +166,7 @@ def test_a_place_between_two_records_means_the_one_before_it(number: str, sub: i
 
 def test_of_a_child_that_makes_no_checkpoint_only_so_many_places_are_kept():
     marks = Marks(None)
-    marks.delivered(Mark(str(number)) for number in range(MOST_GIVEN + 1))
+    marks.delivered([WireRecord(b"", None, str(number)) for number in range(MOST_GIVEN + 1)])
     assert marks.judge(Asked("7"), is_end=False) is Verdict.STANDS, "too old to be told: what stands is the safe place"
     assert marks.judge(Asked(str(MOST_GIVEN - 1)), is_end=False) == Mark(str(MOST_GIVEN - 1))
 

@@ -168,7 +168,7 @@ def test_neither_haste_nor_a_waiting_record_shortens_a_rest():
     reading.push("S2", [Record("S2", "1", NOW)], NOW, 0)
     assert reading.held_by == "S1"
     reading.mark(0)
-    reading.asking.schedule.at("S1", 0)
+    reading.asking.schedule.due_at("S1", 0)
     assert "S1" not in reading.due(5 * SECOND - 1) and "S1" in reading.due(5 * SECOND)
 
 
@@ -194,7 +194,7 @@ def test_a_shard_under_way_is_not_asked_again_whatever_happens():
     reading = a_reading("S1")
     (ask,) = reading.wishes(0).asks
     assert ask.shard_id == "S1" and ask.open_at is not None
-    reading.asking.schedule.at("S1", 0)
+    reading.asking.schedule.due_at("S1", 0)
     reading.mark(0)
     assert reading.wishes(0).asks == [] and reading.is_asking
     reading.push("S1", [Record("S1", "1", OLD)], NOW, 0)

@@ -36,7 +36,7 @@ def test_closed_shards_are_handed_over_and_open_ones_wished_for():
     assert reading.take_handed() == []
     assert reading.due(0) == ["S2"]
     assert named(reading)["S2"].unresolved
-    assert reading.lost_above("S2") == ["S1", "S0"], "nearest first"
+    assert reading.unknown_above("S2") == ["S1", "S0"], "nearest first"
 
 
 def test_what_has_children_is_closed_whatever_its_row_says():
@@ -59,7 +59,7 @@ def test_a_child_is_not_handed_over_before_its_parent_was_returned():
     assert reading.pop().shard_id == "P"
     assert [handed.shard_id for handed in reading.take_handed()] == ["C"]
     assert named(reading)["D"].parents == ("C",)
-    assert reading.lost_above("D") == ["C"], "P was read here"
+    assert reading.unknown_above("D") == ["C"], "P was read here"
 
 
 def test_a_shard_that_a_token_was_reading_is_handed_over_from_its_place():
@@ -67,7 +67,7 @@ def test_a_shard_that_a_token_was_reading_is_handed_over_from_its_place():
     reading = reading_of(Token(1, "s", lanes=(lane,)))
     listed(reading, "S0 => S1", "S0")
     [handed] = reading.take_handed()
-    assert (handed.shard_id, handed.start.place[:2], handed.floor_us, handed.is_unresolved) == (
+    assert (handed.shard_id, handed.start.place[:2], handed.floor_us, handed.floor_unknown) == (
         "S0",
         (7, 2),
         NOW - 5,

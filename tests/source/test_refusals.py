@@ -15,7 +15,7 @@ from streamiter import (
     Stream,
     TransientError,
 )
-from streamiter.source.aws import our_words
+from streamiter.source.aws import aws_errors
 from streamiter.testing import ManualClock, Simulator
 from tests.stream.helpers import assert_all_came, drain, until_raises, write
 
@@ -135,7 +135,7 @@ def test_a_proxy_that_is_not_there_is_named_without_its_password(credentials: No
 )
 def test_a_page_of_another_server_is_told_in_a_line(body: str, shown: str):
     response = {"Error": {"Code": "501", "Message": body}, "ResponseMetadata": {"HTTPStatusCode": 501}}
-    with pytest.raises(TransientError) as caught, our_words("dynamodb:DescribeStream", "table users"):
+    with pytest.raises(TransientError) as caught, aws_errors("dynamodb:DescribeStream", "table users"):
         raise ClientError(response, "DescribeStream")
     told = str(caught.value)
     assert shown in told and "<" not in told and "\n" not in told and len(told) < 250

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamiter import KinesisChange, KinesisRecord, KinesisStreams, Stream
-from streamiter.stream.seen import Seen
+from streamiter.stream.acceptance import Duplicates
 from streamiter.testing import KinesisHandle, Simulator, change_payload
 from tests.indoors import IndoorSimulator
 from tests.stream.helpers import drain, take
@@ -153,7 +153,7 @@ def test_the_memory_is_bounded():
     def record(number: int) -> KinesisRecord:
         return KinesisRecord("S", str(number), None)
 
-    seen = Seen(Ids(), most=3)
+    seen = Duplicates(Ids(), most=3)
     for number in range(5):
         assert not seen.is_repeat(record(number))
         seen.add(record(number))

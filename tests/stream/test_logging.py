@@ -12,7 +12,7 @@ import pytest
 
 import streamiter
 from streamiter import DynamoDBStreams, Stream, TransientError
-from streamiter.stream.lookup import look_up
+from streamiter.stream.starting import look_up
 from streamiter.testing import Simulator
 from tests.stream.conftest import Open
 from tests.stream.helpers import drain, drain_over_gaps, take, write

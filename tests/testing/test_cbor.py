@@ -7,9 +7,14 @@ from typing import Any
 
 import cbor2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamiter.testing import Simulator
 from streamiter.testing.http import wires
+from streamiter.testing.kinesis.pages import page_in_cbor, write_page
+from streamiter.testing.kinesis.service import KinesisPage
+from streamiter.testing.kinesis.truth import put_record
 
 CBOR = "application/x-amz-cbor-1.1"
 
@@ -29,7 +34,11 @@ def ask(sim: Simulator, operation: str, asked: Any, target: str = "Kinesis_20131
     told = answer.read()
     connection.close()
     assert answer.headers["Content-Type"] == CBOR
-    return answer.status, cbor2.loads(told, semantic_decoders={1: lambda value, _: ("time", value)}) if told else None
+    return answer.status, read(told) if told else None
+
+
+def read(told: bytes) -> Any:
+    return cbor2.loads(told, semantic_decoders={1: lambda value, _: ("time", value)})
 
 
 def test_records_go_in_and_out_as_bytes_and_times_as_milliseconds(sim: Simulator):
@@ -100,3 +109,19 @@ def test_without_the_package_it_says_how_to_get_it(sim: Simulator, monkeypatch):
     assert answer.headers["Content-Type"] == "application/x-amz-json-1.1"
     assert b"cbor2 is not installed; to get it:" in answer.read()
     connection.close()
+
+
+moments = st.integers(-(10**12), 10**16)
+keys = st.text(min_size=1, max_size=300) | st.none()
+payloads = st.binary(max_size=70_000) | st.integers(0, 300).map(bytes)
+
+
+@given(st.lists(st.tuples(keys, payloads, moments, st.booleans()), max_size=5), st.booleans())
+def test_a_page_written_out_says_what_its_json_says(rows: list[tuple[str | None, bytes, int, bool]], has_next: bool):
+    records = [
+        put_record("shardId-000000000000", 10**55 + place, key, payload, created_us, 0, is_encrypted=is_encrypted)
+        for place, (key, payload, created_us, is_encrypted) in enumerate(rows)
+    ]
+    page = KinesisPage(records, "next" if has_next else None, 1_500_000, [])
+    slowly = cbor2.dumps(wires.turned("kinesis", "GetRecordsOutput", write_page(page)))
+    assert read(page_in_cbor(page)()) == read(slowly)

@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.testing.differential.compare import compare
+from tests.testing.differential.compare_kinesis import KINESIS_KNOWN, compare_kinesis
 from tests.testing.differential.compare_tables import TABLES_KNOWN, compare_tables
 from tests.testing.differential.known import KNOWN
 from tests.testing.differential.services import ministack, simulator
 
+pytestmark = pytest.mark.xdist_group("ministack")  # it starts once for all
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_simulator_and_ministack(tmp_path, capsys):
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    with ministack(tmp_path_factory.mktemp("ministack")) as service:
+        yield service
+
+
+def test_the_simulator_and_ministack(theirs, capsys):
     seed = int(os.environ.get("STREAMITER_DIFFERENTIAL_SEED", "1"))
     count = int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
-    with simulator() as ours, ministack(tmp_path) as theirs:
+    with simulator() as ours:
         found = compare(ours, theirs, seed=seed, count=count)
     with capsys.disabled():
         print(f"\n{found}")
@@ -24,10 +34,10 @@ def test_the_simulator_and_ministack(tmp_path, capsys):
     assert found.compared > 300
 
 
-def test_tables_of_the_simulator_and_of_ministack(tmp_path, capsys):
+def test_tables_of_the_simulator_and_of_ministack(theirs, capsys):
     seed = int(os.environ.get("STREAMITER_DIFFERENTIAL_SEED", "1"))
     count = 10 * int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
-    with simulator() as ours, ministack(tmp_path) as theirs:
+    with simulator() as ours:
         found = compare_tables(ours, theirs, seed=seed, count=count)
     with capsys.disabled():
         print(f"\n{found}")
@@ -35,7 +45,18 @@ def test_tables_of_the_simulator_and_of_ministack(tmp_path, capsys):
     assert found.compared > count
 
 
+def test_kinesis_of_the_simulator_and_of_ministack(theirs, capsys):
+    seed = int(os.environ.get("STREAMITER_DIFFERENTIAL_SEED", "1"))
+    count = int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
+    with simulator() as ours:
+        found = compare_kinesis(ours, theirs, seed=seed, count=count)
+    with capsys.disabled():
+        print(f"\n{found}")
+    assert not found.unexplained
+    assert found.compared > 130 and set(found.explained) == {known.title for known in KINESIS_KNOWN}
+
+
 def test_every_known_difference_is_documented():
     page = " ".join((ROOT / "docs" / "simulator.md").read_text("utf-8").split())
-    for known in KNOWN + TABLES_KNOWN:
+    for known in KNOWN + TABLES_KNOWN + KINESIS_KNOWN:
         assert known.title in page, known.title

@@ -6,7 +6,7 @@ import botocore.exceptions as boto
 
 from streamiter.errors import CredentialsMissing, StreamiterError
 from streamiter.source import DynamoDBStreams, KinesisStreams
-from streamiter.source.aws import our_words
+from streamiter.source.aws import aws_errors
 
 _METHODS = {
     "env": "the environment",
@@ -21,7 +21,7 @@ _METHODS = {
 
 def who_calls(source: DynamoDBStreams | KinesisStreams) -> str:
     """Describes the credentials that boto3 finds, without secrets; raises CredentialsMissing if there are none."""
-    with our_words("sts:GetCallerIdentity", "credentials"):
+    with aws_errors("sts:GetCallerIdentity", "credentials"):
         credentials = source.session.get_credentials()
         if credentials is None:
             raise CredentialsMissing(

@@ -28,8 +28,8 @@ from streamiter.lineage import Lineage
 from streamiter.position import AtTime, Horizon
 from streamiter.reading.ahead import AHEAD_US
 from streamiter.source import DynamoDBStreams, KinesisStreams, Source
-from streamiter.source.aws import BAD_KEYS, our_words
-from streamiter.stream.position import parse_position
+from streamiter.source.aws import BAD_KEYS, aws_errors
+from streamiter.stream.starting import parse_position
 from streamiter.token import Token
 
 SKEW_SECONDS = 5.0  # worth a word
@@ -154,7 +154,7 @@ class Examination:
             return
         client = source.make_client("dynamodb")
         source_name = source.name  # raises what is wrong: no such table, no stream, no permission
-        with our_words("dynamodb:DescribeTable", f"table {name}", gone=InvalidStream):
+        with aws_errors("dynamodb:DescribeTable", f"table {name}", gone=InvalidStream):
             table = client.describe_table(TableName=name)["Table"]
         disabled = None
         if not table.get("StreamSpecification", {}).get("StreamEnabled"):
@@ -168,7 +168,7 @@ class Examination:
 
     def _described(self, source: DynamoDBStreams, arn: str, disabled: Finding | None) -> None:
         client = source.make_client("dynamodbstreams")
-        with our_words("dynamodb:DescribeStream", arn, gone=InvalidStream):
+        with aws_errors("dynamodb:DescribeStream", arn, gone=InvalidStream):
             stream = client.describe_stream(StreamArn=arn, Limit=1)["StreamDescription"]
         view, status = stream.get("StreamViewType", "?"), stream.get("StreamStatus", "?")
         if disabled is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from streamiter.driving.threads import Threads
 from streamiter.errors import InvalidStream, SourceError
-from streamiter.source.aws import our_words
+from streamiter.source.aws import aws_errors
 from streamiter.source.clients import Clients
 
 ASKED_AT_ONCE = 8  # DescribeStream takes ten calls a second
@@ -61,7 +61,7 @@ class Account:
         def described(row: Any) -> Listed | None:
             arn = row["StreamArn"]
             try:
-                with our_words("dynamodb:DescribeStream", arn, gone=InvalidStream):
+                with aws_errors("dynamodb:DescribeStream", arn, gone=InvalidStream):
                     told = client.describe_stream(StreamArn=arn, Limit=1)["StreamDescription"]
             except InvalidStream:
                 return None  # it went between the two calls
@@ -77,7 +77,7 @@ class Account:
         found: dict[str, Listed] = {}
         options: dict[str, Any] = {}
         while True:
-            with our_words("kinesis:ListStreams", "the account"):
+            with aws_errors("kinesis:ListStreams", "the account"):
                 answer = client.list_streams(**options)
             summaries = {row["StreamName"]: row for row in answer.get("StreamSummaries") or ()}
             for name in answer.get("StreamNames") or ():
@@ -93,7 +93,7 @@ class Account:
 def _summary(client: Any, name: str) -> Any:
     """Describes a stream that the listing only names; empty if the caller may not ask for it."""
     try:
-        with our_words("kinesis:DescribeStreamSummary", name):
+        with aws_errors("kinesis:DescribeStreamSummary", name):
             return client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
     except SourceError:
         return {}
@@ -102,7 +102,7 @@ def _summary(client: Any, name: str) -> Any:
 def _pages(client: Any) -> Iterator[Any]:
     options: dict[str, Any] = {}
     while True:
-        with our_words("dynamodb:ListStreams", "the account"):
+        with aws_errors("dynamodb:ListStreams", "the account"):
             answer = client.list_streams(**options)
         yield from answer.get("Streams") or ()
         last = answer.get("LastEvaluatedStreamArn")

@@ -14,7 +14,7 @@ from streamiter.cli.checks.idle import PRICE_PER_100_000
 from streamiter.cli.checks.policy import kinesis_arn_of, kinesis_policy, least_policy, table_arn_of
 from streamiter.cli.command import Command, refuse_together, takes_stream
 from streamiter.cli.files.tokenfile import TokenFile
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.ending import Unwell
 from streamiter.cli.terminal.paint import columns, painter_for, prepare_output
 from streamiter.source import DynamoDBStreams, KinesisStreams, Source
@@ -39,7 +39,7 @@ EXAMPLES = (
 )  # fmt: skip
 @click.option("--policy", is_flag=True, help="Print only the smallest IAM policy that reading needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of findings.")
-def command(place: Place, token_file: str | None, price: float, policy: bool, as_json: bool) -> None:
+def command(place: StreamAddress, token_file: str | None, price: float, policy: bool, as_json: bool) -> None:
     """Check everything that reading a stream needs, and say how to fix what is wrong.
 
     doctor checks credentials, region, table and stream, view type, permissions, records, and this machine's clock. It also
@@ -89,7 +89,7 @@ class _Screen:
             click.echo(self._painter.line([Span(text, "bold")]))
 
 
-def _policy(source: Source, place: Place) -> dict[str, object]:
+def _policy(source: Source, place: StreamAddress) -> dict[str, object]:
     known = place.url.rpartition("://")[2].partition("?")[0]
     region = place.region or default_region()
     if isinstance(source, KinesisStreams):

@@ -15,7 +15,7 @@ from streamiter.cli.moments import Moment, check_order
 from streamiter.cli.pictures.tree import counted
 from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.records.formats import FORMATS, Write, check_format
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.outputs import complain, tell
 from streamiter.cli.terminal.paint import prepare_output
 from streamiter.cli.terminal.status import REDRAW_SECONDS, Meter, StatusLine
@@ -62,7 +62,7 @@ MOVE_SECONDS = 60.0  # where nothing comes: so often the token of a quiet stream
     help="With --follow: close a part after this long, full or not.",
 )  # fmt: skip
 @click.option("--skip-gaps", is_flag=True, help="Read on where records have expired; export reports each such gap.")
-def command(place: Place, folder: Path, format_name: str, follow: bool, until: Any, **options: Any) -> None:
+def command(place: StreamAddress, folder: Path, format_name: str, follow: bool, until: Any, **options: Any) -> None:
     """Write a stream's records to a folder, each record exactly once.
 
     The parts are numbered in the stream's order. Run the same command again to continue where the last run stopped, even

@@ -15,7 +15,7 @@ import click
 from streamiter.cli.command import Command, reaches_service, refuse_together
 from streamiter.cli.fleet.logs import log_to_stderr
 from streamiter.cli.fleet.trying import try_out
-from streamiter.cli.setting import Place, make_session, setting
+from streamiter.cli.setting import StreamAddress, make_session, setting
 from streamiter.cli.terminal.ending import Terminated
 from streamiter.cli.terminal.words import in_our_words
 from streamiter.errors import InvalidOption, InvalidPosition
@@ -25,7 +25,7 @@ from streamiter.multilang.daemon import GRACE_SECONDS, RECORDS, Daemon, Plan, na
 from streamiter.multilang.properties import read_properties
 from streamiter.multilang.wire import LINE_LIMIT, Form
 from streamiter.store.locate import open_store
-from streamiter.stream.position import LATEST, TRIM_HORIZON, read_position
+from streamiter.stream.starting import LATEST, TRIM_HORIZON, read_position
 
 EXAMPLES = (
     "streamiter multilang --properties app.properties",
@@ -159,7 +159,7 @@ def command(
             raise click.exceptions.Exit(_try_out(make(command), payloads, is_json=is_json))
         if payloads is not None or is_json:
             raise click.UsageError("--payloads and --json go with --try")
-        place = partial(Place, endpoint_url=endpoint_url, region=region, profile=profile)
+        place = partial(StreamAddress, endpoint_url=endpoint_url, region=region, profile=profile)
         plans = _of_files(files, make, options) if files else [_of_options(sources, make, options, place)]
         daemon = Daemon(plans)
         logger.info("%s: reads %s", daemon.name, ", ".join(name for plan in plans for name in plan.sources))
@@ -230,7 +230,7 @@ def _of_options(sources: Sequence[str], make: Any, asked: Asked, place: Any) -> 
     )
 
 
-def _store(url: str, place: Place) -> Any:
+def _store(url: str, place: StreamAddress) -> Any:
     if "dynamodb://" not in url:
         return open_store(url)
     session = make_session(place.profile) if place.profile else None

@@ -21,14 +21,14 @@ from streamiter.cli.pictures.png import check_extra, to_png
 from streamiter.cli.pictures.svg import to_svg
 from streamiter.cli.pictures.tree import counted, failures, to_json, tree_rows
 from streamiter.cli.reader import find_source
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.ending import Unwell
 from streamiter.cli.terminal.paint import Painter, painter_for, prepare_output
 from streamiter.cli.terminal.status import Meter, StatusLine
 from streamiter.clock import SECOND_US
 from streamiter.lineage import Lineage
 from streamiter.source import Source
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.terminal import Span
 from streamiter.token import Token
 
@@ -61,7 +61,7 @@ EXAMPLES = (
 @click.option("--ids", "full_ids", is_flag=True, help="Show whole shard ids, not only their ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of shards.")
 def command(
-    place: Place,
+    place: StreamAddress,
     token_file: str | None,
     svg: str | None,
     png: str | None,

@@ -18,7 +18,7 @@ from streamiter.cli.moments import Moment, check_order
 from streamiter.cli.reader import find_source, open_stream, why_ended
 from streamiter.cli.records.lines import LONGEST_VALUE, day_of, record_line, unreadable_line
 from streamiter.cli.records.values import to_json, unreadable_json
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.ending import Mistyped
 from streamiter.cli.terminal.foot import Foot
 from streamiter.cli.terminal.outputs import complain
@@ -91,7 +91,7 @@ def _mistyped(error: WhereError) -> Mistyped:
     show_default=True,
     help="Colour the lines.",
 )
-def command(place: Place, start: Any, token_file: str | None, **options: Any) -> None:
+def command(place: StreamAddress, start: Any, token_file: str | None, **options: Any) -> None:
     """Print a stream's records in order, as they come.
 
     Each line shows the time (UTC), the event, the row's key, and what changed in the row.
@@ -113,7 +113,7 @@ class Tail:
 
     def __init__(
         self,
-        place: Place,
+        place: StreamAddress,
         token_file: TokenFile | None,
         *,
         until: str | datetime | None,

@@ -19,11 +19,11 @@ from streamiter.cli.files.tokenfile import TokenFile
 from streamiter.cli.moments import age
 from streamiter.cli.pictures.tree import counted
 from streamiter.cli.reader import find_source
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.ending import Unwell
 from streamiter.cli.terminal.paint import columns, painter_for, prepare_output
 from streamiter.clock import SECOND_US
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.terminal import Span
 from streamiter.token import Token, TokenLane, load_token
 
@@ -80,7 +80,7 @@ def check(file: str, url: str | None, endpoint_url: str | None, region: str | No
     click.echo(f"{'Bloop’s' if 'streamiter' not in told else 'ours'}, whole, {lanes}, of {arn_of(token.stream)}")
     if url is None:
         return
-    source = find_source(Place(url, endpoint_url, region, profile))
+    source = find_source(StreamAddress(url, endpoint_url, region, profile))
     try:
         parse_position(told, source.name)
         lineage, service_us, _ = list_shards(source, setting().clock)

@@ -20,7 +20,7 @@ from streamiter.cli.live.board import Board, View
 from streamiter.cli.live.screen import draw, draw_line
 from streamiter.cli.moments import Moment
 from streamiter.cli.reader import find_source, open_stream, why_ended
-from streamiter.cli.setting import Place, setting
+from streamiter.cli.setting import StreamAddress, setting
 from streamiter.cli.terminal.foot import HELD_SECONDS
 from streamiter.cli.terminal.outputs import complain
 from streamiter.cli.terminal.paint import prepare_output
@@ -97,7 +97,7 @@ def command(
         raise click.UsageError("Missing argument 'URL': name a stream, or the store of a fleet with --store")
     if app is not None:
         raise click.UsageError("--app goes with --store")
-    place = Place(url, **reached)
+    place = StreamAddress(url, **reached)
     token = TokenFile(token_file).load() if token_file is not None else None
     console = Console(file=sys.stdout, highlight=False)
     # FORCE_COLOR makes a terminal of a pipe, for rich: colour is all that it asks for. A dumb one cannot draw anew.

@@ -10,7 +10,7 @@ import click
 from streamiter.app import App
 from streamiter.cli.command import Command
 from streamiter.cli.fleet.finding import find_app
-from streamiter.cli.fleet.lifeline import Lifeline
+from streamiter.cli.fleet.lifeline import Lifeline, hear_signals
 from streamiter.cli.fleet.logs import log_to_stderr
 from streamiter.cli.fleet.supervision import HALTED
 from streamiter.cli.fleet.supervisor import Supervisor
@@ -70,6 +70,8 @@ def command(
         raise click.exceptions.Exit(code)
     lifeline = None if supervised is None else Lifeline()
     try:
+        if supervised is not None:
+            hear_signals()
         app = find_app(target)
     except (KeyboardInterrupt, Terminated):
         return  # nothing was begun

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from streamiter.app import App
 from streamiter.clock import SECOND_US
 
 _EVERY_SECONDS = 0.1
 _SLACK_SECONDS = 5.0
+_ASKING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Signals wait meanwhile, and in a process that is started meanwhile until it calls `hear_signals`.
+
+    A terminal that closes, or a process manager, signals the supervisor's processes, too: one that has not yet said what is
+    to happen then would be killed, as if it had failed.
+    """
+    if os.name == "nt":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def hear_signals() -> None:
+    """In a process that was started so: signals are heard from now on. SIGHUP does nothing: the lifeline tells it, too."""
+    if os.name == "nt":
+        return
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda *_: None)  # not SIG_IGN, which what this process starts would inherit
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKING)
 
 
 class Lifeline:

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
+from streamiter.cli.fleet.lifeline import held_back
 from streamiter.cli.fleet.supervision import HALTED, Fate, Supervision
 
 logger = logging.getLogger("streamiter.cli")
@@ -45,7 +46,8 @@ class Supervisor:
         return self._supervision.exit_code
 
     def _start(self, number: int) -> None:
-        child = subprocess.Popen([*self._command, "--supervised", str(number)], stdin=subprocess.PIPE)
+        with held_back():
+            child = subprocess.Popen([*self._command, "--supervised", str(number)], stdin=subprocess.PIPE)
         self._children[number] = child
         self._supervision.started(number, time.monotonic())
         logger.info("process %d started (pid %d)", number, child.pid)

@@ -104,7 +104,7 @@ class Import:
                 if self._save is not None and line.number > self.state.ahead:
                     self._cross(line.number + AHEAD // 2 - 1)
                 yield line
-                self._next = line.number + 1
+                self._next = line.number + 1  # also behind one that is skipped
 
     def _cross(self, ahead: int) -> None:
         """Lines up to this one may be sent from now on. All that is not known to be written stands behind `state.ends`."""
@@ -121,6 +121,7 @@ class Import:
             if isinstance(value, Misfit):
                 raise value
             self._lines.append(number)
+            self._next = number + 1  # as soon as it may be sent: Ctrl-C may come at any moment from here on
             headers = mark_of(self.state.run, number) if self.state.run else None
             if isinstance(value, bytes):
                 self._feed.put_json(value, key, headers)
@@ -129,6 +130,7 @@ class Import:
         except Misfit as why:
             if self._lines and self._lines[-1] == number:
                 self._lines.pop()
+            self._next = number
             self.bad = Bad(number, why)
             return False
         return True

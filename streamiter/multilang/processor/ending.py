@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 
 from streamiter.clock import Clock
@@ -49,8 +50,8 @@ class Watch:
         """The conversation is over: how long the program goes on is its own affair, but after SIGTERM."""
         self._is_over = not self._is_terminating
 
-    def _start(self, work: object) -> None:
-        threading.Thread(target=work, name="streamiter-watch", daemon=True).start()  # type: ignore[arg-type]
+    def _start(self, work: Callable[[], None]) -> None:
+        threading.Thread(target=work, name="streamiter-watch", daemon=True).start()
 
     def _wait_for_hang_up(self) -> None:
         poll = select.poll()

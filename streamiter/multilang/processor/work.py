@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Final
+from typing import Final, cast
 
 from streamiter.clock import Clock
 from streamiter.errors import CheckpointFailed, InvalidOption, UnknownMessage
@@ -102,7 +102,7 @@ class Work:
                 self._end_shard()
 
     def _process(self, action: wire.ProcessRecords) -> None:
-        records: list[Any] = action.records  # type: ignore[assignment]  # made by `record_type`
+        records = cast("list[Record]", action.records)  # made by the processor's `record_type`
         batch = Batch(records, self._lease, action.millis_behind_latest, self._checkpointer)
         last = batch[-1] if batch else None
         self._hooks.process(batch)
@@ -149,7 +149,9 @@ class Work:
 
 def check_checkpoints(checkpoint: Checkpoints) -> None:
     """InvalidOption where it is none of "batch", "never", and a number of seconds."""
-    is_number = isinstance(checkpoint, int | float) and not isinstance(checkpoint, bool)
-    if checkpoint is None or checkpoint in (EACH_BATCH, NEVER) or (is_number and checkpoint > 0):  # type: ignore[operator]
-        return
-    raise InvalidOption(f"checkpoint= is 'batch', 'never' or a number of seconds, not {checkpoint!r}")
+    if isinstance(checkpoint, int | float) and not isinstance(checkpoint, bool):
+        is_right = checkpoint > 0
+    else:
+        is_right = checkpoint is None or checkpoint in (EACH_BATCH, NEVER)
+    if not is_right:
+        raise InvalidOption(f"checkpoint= is 'batch', 'never' or a number of seconds, not {checkpoint!r}")

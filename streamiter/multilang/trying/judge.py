@@ -14,6 +14,7 @@ from streamiter.multilang.trying.script import Scenario
 
 SHOWN = 160  # characters of a child's line
 MOST_OF_A_KIND = 3
+MOST_ASKED = 1000  # checkpoints in one action: who asks for more of them asks for ever, and gets no more time for it
 CLOSED_SECONDS = 1.0  # a child that exits closes its output a moment before
 
 
@@ -49,6 +50,7 @@ class Judge:
     _input_ended: bool = False
     _output_ended: bool = False
     _throttled: int = 0
+    _asked: int = 0  # checkpoints in this action
     _desk: Desk = field(init=False)
     _lines: wire.Lines = field(default_factory=wire.Lines)
     _counts: dict[str, int] = field(default_factory=dict)
@@ -181,7 +183,9 @@ class Judge:
         if not self._waits:
             self._find("checkpoint-unasked", text)
             return Wishes()
-        self.deadline = now + self.timeout
+        self._asked += 1
+        if self._asked <= MOST_ASKED:
+            self.deadline = now + self.timeout
         error = self._error_of(asked, text)
         return Wishes(self._line(wire.Answer(asked.sequence_number, asked.sub_sequence_number, error)))
 
@@ -214,6 +218,7 @@ class Judge:
             return Wishes(end_input=True)
         step = self.scenario.steps[self._sent]
         self._sent += 1
+        self._asked = 0
         self._waits = True
         if isinstance(step.action, wire.ProcessRecords) and step.action.records:
             self._desk.give(step.action.records[-1])

@@ -24,6 +24,7 @@ TIMEOUT = 10.0
 STDERR_LINES = 20
 STDERR_BYTES = 8192
 PIECE_BYTES = 1 << 16
+MOST_PIECES = 64
 
 
 class CannotStart(InvalidOption):
@@ -81,6 +82,7 @@ class _Player:
         self._judge = judge
         self._clock = clock
         self._events: queue.SimpleQueue[Callable[[], Wishes | None]] = queue.SimpleQueue()
+        self._room = threading.Semaphore(MOST_PIECES)  # for pieces of output that the judge has not heard yet
         self._sending: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr = b""  # its end
         self._first_answer: float | None = None
@@ -129,6 +131,9 @@ class _Player:
             self._judge.tick(self._clock.monotonic())
             return
         self._do(event())
+        self._judge.tick(
+            self._clock.monotonic()
+        )  # a child that writes without an end leaves no moment without an event
         if self._judge.answers and self._first_answer is None:
             self._first_answer = self._clock.monotonic() - begun
 
@@ -159,10 +164,12 @@ class _Player:
         descriptor = _not_none(self._child.stdout).fileno()
         with suppress(OSError):
             while piece := os.read(descriptor, PIECE_BYTES):
+                self._room.acquire()
                 self._events.put(partial(self._said, piece))
         self._events.put(self._closed)
 
     def _said(self, piece: bytes) -> Wishes:
+        self._room.release()
         return self._judge.said(piece, self._clock.monotonic())
 
     def _closed(self) -> None:
@@ -184,6 +191,7 @@ class _Player:
         with suppress(OSError):
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
+        self._room.release(MOST_PIECES)
         for thread in threads:
             thread.join(1.0)  # a grandchild that left the group may hold a pipe
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):

@@ -6,13 +6,13 @@ from typing import Any
 
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 
-from streamiter.source.aws import our_words
+from streamiter.source.aws import aws_errors
 from streamiter.source.sessions import core_session, new_session
 
 
 def role_session(role_arn: str, region: str | None) -> Any:
     """A boto3 session whose calls are made by a role; each driver and executor takes it on by itself."""
-    with our_words("sts:AssumeRole", f"role {role_arn}"):
+    with aws_errors("sts:AssumeRole", f"role {role_arn}"):
         base = core_session()
         if region is not None:
             base.set_config_variable("region", region)

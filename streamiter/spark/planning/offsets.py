@@ -10,7 +10,7 @@ from streamiter.errors import InvalidPosition
 from streamiter.reading.resume import token_at_start
 from streamiter.source.base import Source
 from streamiter.spark.options import LATEST, TRIM_HORIZON, Options
-from streamiter.stream.position import parse_position
+from streamiter.stream.starting import parse_position
 from streamiter.token import Token
 
 # "latest" is no place: Spark asks for a query's first offset several times, and once more after a crash. So a query's first

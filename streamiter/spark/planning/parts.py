@@ -79,7 +79,7 @@ def handed_range(handed: Handed, seek: Iterable[str]) -> ShardRange:
         handed.start,
         None,
         handed.floor_us,
-        tuple(seek) if handed.is_unresolved else (),
+        tuple(seek) if handed.floor_unknown else (),
         handed.since_us,
         handed.read_up_to_us,
     )

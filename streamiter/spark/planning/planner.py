@@ -203,7 +203,7 @@ class Planner:
 
     def plan(self, harvest: Harvest) -> list[Partition]:
         """A harvest as partitions."""
-        ranges = [handed_range(handed, self._reading.lost_above(handed.shard_id)) for handed in harvest.handed]
+        ranges = [handed_range(handed, self._reading.unknown_above(handed.shard_id)) for handed in harvest.handed]
         rows = self._rows(harvest.records)
         if self._refuses_time is None and (sought := _sought(ranges, rows)):
             self._refuses_time = refuses_time(self._source, sought)
@@ -214,12 +214,12 @@ class Planner:
         lanes = {
             shard_id: self._reading.book.lanes.get(shard_id) for shard_id in {record.shard_id for record in records}
         }
-        unresolved = sorted(shard_id for shard_id, lane in lanes.items() if lane is not None and lane.unresolved)
+        unknown = sorted(shard_id for shard_id, lane in lanes.items() if lane is not None and lane.floor_unknown)
         name, kind = self._source.name, self._source.record_type
-        rows = pack([record for record in records if record.shard_id not in unresolved], name, kind)
-        for shard_id in unresolved:
+        rows = pack([record for record in records if record.shard_id not in unknown], name, kind)
+        for shard_id in unknown:
             own = [record for record in records if record.shard_id == shard_id]
-            seek = tuple(self._reading.lost_above(shard_id))
+            seek = tuple(self._reading.unknown_above(shard_id))
             rows += pack(own, name, kind, shard_id=shard_id, seek=seek, since_us=self._start_us)
         return rows
 

@@ -58,16 +58,16 @@ class ShardReader:
             self._floors.note(part.shard_id, lane.last_us)
 
     def _lane(self, part: ShardRange, planned_us: int | None) -> Lane:
-        """The lane of a range; it is `unresolved` until it is known how high the order times of its ancestors go."""
-        start, floor_us, since_us, is_unresolved = part.start, part.floor_us, part.since_us, bool(part.seek)
-        if is_unresolved and since_us is not None and floor_us is None:
-            is_unresolved = False
+        """The lane of a range; it is `floor_unknown` until it is known how high the order times of its ancestors go."""
+        start, floor_us, since_us, floor_unknown = part.start, part.floor_us, part.since_us, bool(part.seek)
+        if floor_unknown and since_us is not None and floor_us is None:
+            floor_unknown = False
             floor_us = self._floors.above(part.seek, since_us, planned_us)
             if floor_us is not None:  # Below an ancestor that gave records, all is asked for (law 3).
                 opened_us = start.opened_us if isinstance(start, Horizon | AtTime) else None
                 start, since_us = Start(since_us).position(floor_us, opened_us), None
         lane = Lane(part.shard_id, part.rank, start, floor_us=floor_us, skip_before_us=since_us, closed=True)
-        lane.unresolved = is_unresolved
+        lane.floor_unknown = floor_unknown
         lane.service_us = planned_us or 0
         if part.read_up_to_us is not None and isinstance(start, After):
             lane.read_up_to_us = part.read_up_to_us
@@ -87,7 +87,7 @@ class ShardReader:
                     if not self._is_before_start(lane, part.end):
                         self._pass_gap(lane, f"{part.end}, up to which it was read before, does not come")
                     return
-                if page.records and lane.unresolved:
+                if page.records and lane.floor_unknown:
                     lane.raise_floor(self._floors.above(part.seek, self._least(lane, page), page.service_us))
                 lane.push(page.records, page.service_us or 0)
                 end, is_last = self._end(part, lane, before_us)

@@ -15,7 +15,7 @@ from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.spark.columns.columns import Columns, between, first_order_us, raise_floor
 from streamiter.spark.formats import make_source
-from streamiter.spark.machine.faults import told_plainly
+from streamiter.spark.machine.told_plainly import told_plainly
 from streamiter.spark.options import Options
 from streamiter.spark.planning.packing import unpack
 from streamiter.spark.planning.parts import AT_ONCE, Partition, Rows, ShardRange

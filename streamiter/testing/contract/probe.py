@@ -1,15 +1,19 @@
-"""Probes: how the rules look at a source: whole listings, whole shards, and what an error must be."""
+"""Probes: how the rules look at a source: whole listings, whole shards, threads at once, and what an error must be."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from streamiter.errors import SourceError
 from streamiter.position import Horizon, Position
 from streamiter.shard import Shard
 from streamiter.source.base import Page, ShardIterator
 from streamiter.testing.contract.rig import Rig
+
+T = TypeVar("T")
+Handle = TypeVar("Handle")
 
 EMPTIES = 20  # pages in a row, all empty: nothing more comes
 
@@ -69,6 +73,24 @@ def write(rig: Rig, name: str, keys: str | list[str]) -> None:
     """One record a key."""
     for key in keys:
         rig.put(name, key)
+
+
+def in_threads(count: int, work: Callable[[Handle, str], T], handles: Sequence[Handle]) -> list[T]:
+    """What the work gave in each of so many threads at once, which share the handles; one that did not end gives nothing."""
+    found: list[T] = []
+
+    def run(handle: Handle, name: str) -> None:
+        found.append(work(handle, name))
+
+    threads = [
+        threading.Thread(target=run, args=(handles[number % len(handles)], f"t{number}"), daemon=True)
+        for number in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    return found
 
 
 def raises(kind: type[SourceError] | tuple[type[SourceError], ...], call: Callable[[], object]) -> SourceError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
@@ -17,6 +17,7 @@ class Happening(NamedTuple):
     name: str
     payload: bytes  # JSON
     is_error: bool = False
+    cbor: Callable[[], bytes] | None = None  # the same in CBOR, where there is a faster way than from JSON
 
 
 def message(happening: Happening, payload: bytes, content_type: str) -> bytes:

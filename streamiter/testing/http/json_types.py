@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from streamiter.testing.http.refusal import Refusal
 
 MOST_TIME = 1e12  # seconds from 1970, either way
@@ -23,12 +25,31 @@ _NAMES = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
 _JAVA_NAMES = {"boolean": "Boolean", "integer": "Integer", "long": "Long", "double": "Double", "timestamp": "Date"}
 
 
-def check_type(value: object, kind: str) -> None:
-    """Refuses a value that is not of a kind, which is named as the service's description names it."""
+# Of which no value has to be looked at any closer.
+_SURE = {
+    kind: types[0] for kind, types in _TYPES.items() if kind in ("string", "blob", "boolean", "integer", "long", "list")
+} | {"map": dict, "structure": dict}
+
+
+def check_type(value: Any, kind: str) -> Any:
+    """Gives the value; refuses one that is not of a kind, which is named as the service's description names it."""
+    if type(value) is _SURE.get(kind):
+        return value
     is_broken = kind in ("integer", "long") and isinstance(value, float) and not value.is_integer()
-    if is_broken or not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+    if is_broken or not is_of_kind(value, kind):
         raise Refusal("SerializationException", _complaint(value, kind))
-    if kind == "timestamp" and isinstance(value, int | float) and not abs(value) <= MOST_TIME:
+    check_time(value, kind)
+    return value
+
+
+def is_of_kind(value: object, kind: str) -> bool:
+    """Whether JSON has the value as it has values of this kind."""
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def check_time(value: Any, kind: str) -> None:
+    """Refuses a time that no calendar has."""
+    if kind == "timestamp" and not abs(value) <= MOST_TIME:
         raise Refusal("SerializationException", f"{value:.6g} is no time: it lies beyond all calendars")
 
 

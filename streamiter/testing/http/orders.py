@@ -17,6 +17,7 @@ class Order:
     serve: Callable[[int], bytes]  # takes the moment, gives the answer's body, or refuses
     shards: tuple[str, ...] = ()  # what the shard that it is about goes by: the test's name for it, and its id
     details: dict[str, Any] = field(default_factory=dict)  # members of calls.Call; serving may add to them
+    cbor: Callable[[], bytes] | None = None  # the answer in CBOR, where there is a faster way than from JSON
     # What follows after that, for an answer that goes on: the messages of this moment, or None at its end.
     following: Callable[[int], list[Happening] | None] | None = None
 

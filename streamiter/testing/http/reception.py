@@ -23,7 +23,7 @@ from streamiter.testing.kinesis.desk import KinesisDesk
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.streams.streams_desk import StreamsDesk
 from streamiter.testing.tables import TableApi, TablesDesk
-from streamiter.testing.trouble.faults import Fault, Faults
+from streamiter.testing.trouble.injected import Fault, Faults
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.day import Day
 from streamiter.testing.truth.service import REGION, Service
@@ -113,7 +113,10 @@ class Reception:
                 answer.following = self._following(order, wire, content_type)
                 answer.headers["Content-Type"] = eventstream.CONTENT_TYPE
             else:
-                answer.body = answer.body if wire is None else wire.write(answer.body, is_error=answer.status != 200)
+                if wire is not None:
+                    is_error = answer.status != 200
+                    known = None if is_error or order.cbor is None else order.cbor()
+                    answer.body = wire.write(answer.body, is_error=is_error) if known is None else known
                 answer.headers["Content-Type"] = content_type
             return self._wrap(answer, operation, fault, now_us)
 

@@ -48,7 +48,7 @@ def invalid(message: str) -> Refusal:
 def broken_rules(broken: Sequence[tuple[str, str, str]]) -> Refusal:
     """The request breaks rules of the service's model (value, member, rule), in the words that the model's check uses."""
     told = [
-        f"Value {value} at '{member}' failed to satisfy constraint: Member must {rule}"
+        f"Value {value} at '{member}' failed to satisfy constraint: {'' if rule.startswith('Map ') else 'Member must '}{rule}"
         for value, member, rule in broken
     ]
     return invalid(f"{len(told)} validation error{'s' * (len(told) > 1)} detected: {'; '.join(told)}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from streamiter.testing.http.descriptions import description
 from streamiter.testing.http.json_types import check_type
@@ -21,14 +21,32 @@ MOST_PROBLEMS = 10  # are told of one request, as the service does
 MOST_MATCHED = 8192  # characters of a text that a pattern is tried on
 MOST_SHOWN = 512  # characters of a value that is quoted
 # In which order the service lists an enum's values, where that is known.
-_LISTED = {"StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]}
+_LISTED = {
+    "StreamViewType": ["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"],
+    "ShardIteratorType": ["AFTER_SEQUENCE_NUMBER", "LATEST", "AT_TIMESTAMP", "AT_SEQUENCE_NUMBER", "TRIM_HORIZON"],
+}
+
+Problem = tuple[str, str, str]  # value, member, rule
 
 
-def check(service: str, operation: str, request: object, *, short_ids: bool = False) -> None:
+class Manner(NamedTuple):
+    """How a service's own check goes about it, where that is not as DynamoDB's does."""
+
+    check_type: Callable[[Any, str], Any] = check_type  # gives the value as it is taken
+    forms_first: bool = False  # whether a text's pattern is looked at before its length
+    sums_up: bool = False  # whether what is wrong with the members of a list or a map is told of the whole of it
+    order: Mapping[str, Sequence[str]] = {}  # of a structure's members, where it is not the description's
+    required: Callable[[str, Mapping[str, Any]], Sequence[str]] | None = None  # besides what the description requires
+
+
+_PLAIN = Manner()
+
+
+def check(service: str, operation: str, request: object, *, short_ids: bool = False, manner: Manner = _PLAIN) -> None:
     """Refuses a request that is not of the service's form; `short_ids` lets shard ids be as short as tests name them."""
     known = description(service)
     shape = known["operations"][operation]["input"]["shape"]
-    broken = list(islice(_Check(known["shapes"], short_ids).problems(shape, request, ""), MOST_PROBLEMS))
+    broken = list(islice(_Check(known["shapes"], short_ids, manner).problems(shape, request, ""), MOST_PROBLEMS))
     if broken:
         raise broken_rules(broken)
 
@@ -46,36 +64,34 @@ def unserved(service: str, operation: str) -> Refusal:
 
 
 class _Check:
-    """One request's check: a generator of what is wrong, as (value, member, rule)."""
+    """One request's check: a generator of what is wrong."""
 
-    def __init__(self, shapes: Mapping[str, Any], short_ids: bool) -> None:
+    def __init__(self, shapes: Mapping[str, Any], short_ids: bool, manner: Manner) -> None:
         self._shapes = shapes
         self._short_ids = short_ids
+        self._manner = manner
 
-    def problems(self, name: str, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    def problems(self, name: str, value: Any, path: str) -> Iterator[Problem]:
         if name == "AttributeValue":
             check_attribute_form(value)
             return
         shape = self._shapes[name]
         kind: str = shape["type"]
-        found: Any = value  # of the type that the kind has, from here on
-        check_type(value, kind)
+        found = self._manner.check_type(value, kind)  # of the type that the kind has, from here on
         if kind == "structure":
-            yield from self._members(shape, found, path)
+            yield from self._members(name, shape, found, path)
         elif kind == "list":
             yield from _length(shape, found, path)
-            for place, element in enumerate(found, 1):
-                yield from self.problems(shape["member"]["shape"], element, f"{path}.{place}.member")
+            yield from self._elements(shape["member"]["shape"], found, path)
         elif kind == "map":
             yield from _length(shape, found, path)
-            yield from _keys(self._shapes[shape["key"]["shape"]], found, path)
-            for key, element in found.items():
-                yield from self.problems(shape["value"]["shape"], element, f"{path}.{key}.member")
+            yield from self._entries(shape, found, path)
         elif kind == "string":
             # A wrong ARN is "Invalid StreamArn" to the service, however short.
-            if name != "StreamArn" and not (name == "ShardId" and self._short_ids):
-                yield from _length(shape, found, path)
-            yield from _form(name, shape, found, path)
+            is_spared = name == "StreamArn" or (name == "ShardId" and self._short_ids)
+            lengths = [] if is_spared else list(_length(shape, found, path))
+            forms = list(_form(name, shape, found, path))
+            yield from (*forms, *lengths) if self._manner.forms_first else (*lengths, *forms)
         elif kind == "blob":
             size = len(found) * 3 // 4 - found[-2:].count("=")
             if size > shape.get("max", size):
@@ -84,13 +100,46 @@ class _Check:
         elif kind in ("integer", "long", "double"):
             yield from _range(shape, found, path)
 
-    def _members(self, shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-        for member, described in shape["members"].items():
-            place = f"{path}.{_camel(member)}".lstrip(".")
-            if value.get(member) is not None:
-                yield from self.problems(described["shape"], value[member], place)
-            elif member in shape.get("required", ()):
-                yield "null", place, "not be null"
+    def _members(self, name: str, shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[Problem]:
+        more, required = self._manner.required, shape.get("required", ())
+        if more is not None:
+            required = (*required, *more(name, value))
+        members = shape["members"]
+        order = self._manner.order.get(name)
+        for member in members if order is None else dict.fromkeys((*order, *members)):
+            given = value.get(member)
+            if given is not None:
+                yield from self.problems(members[member]["shape"], given, f"{path}.{_camel(member)}".lstrip("."))
+            elif member in required:
+                yield "null", f"{path}.{_camel(member)}".lstrip("."), "not be null"
+
+    def _elements(self, name: str, elements: Sequence[Any], path: str) -> Iterator[Problem]:
+        member = self._shapes[name]
+        if not self._manner.sums_up or member["type"] != "string":
+            for place, element in enumerate(elements, 1):
+                yield from self.problems(name, element, f"{path}.{place}.member")
+        elif self._has_broken(name, elements, path):
+            yield _shown(elements), path, f"satisfy constraint: [{_rules(name, member)}]"
+
+    def _entries(self, shape: Mapping[str, Any], entries: Mapping[str, Any], path: str) -> Iterator[Problem]:
+        keys, name = self._shapes[shape["key"]["shape"]], shape["value"]["shape"]
+        least, most = keys.get("min", 0), keys.get("max", math.inf)
+        has_bad_keys = not all(least <= len(key) <= most for key in entries)
+        if not self._manner.sums_up:
+            if has_bad_keys:
+                yield _shown(entries), path, f"have keys that satisfy constraint: [{_rules('', keys)}]"
+            for key, element in entries.items():
+                yield from self.problems(name, element, f"{path}.{key}.member")
+            return
+        if has_bad_keys:
+            yield _shown(entries), path, f"Map keys must satisfy constraint: [{_rules('', keys)}]"
+        if self._has_broken(name, entries.values(), path):
+            rules = _rules(name, self._shapes[name])
+            yield _shown(entries), path, f"Map value must satisfy constraint: [{rules}]"
+
+    def _has_broken(self, name: str, elements: Iterable[Any], path: str) -> bool:
+        """Whether one of them breaks a rule; all are looked at, for one of a wrong type is refused at once."""
+        return sum(len(list(self.problems(name, element, path))) for element in elements) > 0
 
 
 def _pruned(shapes: Mapping[str, Any], name: str, value: Any) -> Any:
@@ -102,32 +151,36 @@ def _pruned(shapes: Mapping[str, Any], name: str, value: Any) -> Any:
         return [_pruned(shapes, shape["member"]["shape"], element) for element in value]
     if shape["type"] == "map":
         return {key: _pruned(shapes, shape["value"]["shape"], element) for key, element in value.items()}
-    return value
+    return int(value) if shape["type"] in ("integer", "long") else value
 
 
-def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+def _length(shape: Mapping[str, Any], value: Any, path: str) -> Iterator[Problem]:
     if len(value) < shape.get("min", 0):
         yield _shown(value), path, f"have length greater than or equal to {shape['min']}"
     if len(value) > shape.get("max", len(value)):
         yield _shown(value), path, f"have length less than or equal to {shape['max']}"
 
 
-def _keys(shape: Mapping[str, Any], value: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-    least, most = shape.get("min", 0), shape.get("max", math.inf)
-    if not all(least <= len(key) <= most for key in value):
-        rules = f"Member must have length less than or equal to {most}"
-        rules += f", Member must have length greater than or equal to {least}"
-        yield _shown(value), path, f"have keys that satisfy constraint: [{rules}]"
+def _rules(name: str, shape: Mapping[str, Any]) -> str:
+    """What holds for each member of a list or a map."""
+    rules = []
+    if "max" in shape:
+        rules.append(f"Member must have length less than or equal to {shape['max']}")
+    if "max" in shape or "min" in shape:
+        rules.append(f"Member must have length greater than or equal to {shape.get('min', 0)}")
+    if "enum" in shape:
+        rules.append(f"Member must satisfy enum value set: [{', '.join(_LISTED.get(name) or sorted(shape['enum']))}]")
+    return ", ".join(rules)
 
 
-def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[tuple[str, str, str]]:
+def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[Problem]:
     if value < shape.get("min", value):
         yield _shown(value), path, f"have value greater than or equal to {shape['min']}"
     if value > shape.get("max", value):
         yield _shown(value), path, f"have value less than or equal to {shape['max']}"
 
 
-def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[tuple[str, str, str]]:
+def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
     if "pattern" in shape and not re.fullmatch(shape["pattern"], value[:MOST_MATCHED]):
         yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
     if "enum" in shape and value not in shape["enum"]:
@@ -136,11 +189,19 @@ def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterato
 
 
 def _shown(value: object) -> str:
-    """The value in quotes, as far as a reader wants to see it: requests may be megabytes long."""
+    """The value in quotes, as Java writes it, as far as a reader wants to see it: requests may be megabytes long."""
     if isinstance(value, list | dict) and len(value) > MOST_SHOWN:
         return f"[{len(value)} members]"
-    text = str(value)
+    text = _java(value)
     return f"'{text}'" if len(text) <= MOST_SHOWN else f"'{text[:MOST_SHOWN]}...' ({len(text)} characters)"
+
+
+def _java(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_java, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}={_java(part)}' for key, part in value.items())}}}"
+    return str(value)
 
 
 def _camel(member: str) -> str:

@@ -40,8 +40,10 @@ class CborWire:
 
     def read(self, body: bytes) -> bytes:
         """The request as JSON."""
+        if not body:
+            return b""
         try:
-            asked = decode(body) if body else {}
+            asked = decode(body)
         except (ValueError, RecursionError):
             raise Refusal("SerializationException", "The request is not CBOR that can be read") from None
         return msgspec.json.encode(self._asked(self._operation.get("input", {}).get("shape"), asked))
@@ -53,14 +55,12 @@ class CborWire:
 
     def write_event(self, happening: Happening) -> bytes:
         """The payload of a message as CBOR. Events are shapes of the service; the first message is none."""
+        if happening.cbor is not None:
+            return happening.cbor()
         return self._written(happening.payload, happening.name if happening.name in self._shapes else None)
 
     def _written(self, body: bytes, kind: str | None) -> bytes:
-        if not body:
-            return b""
-        turn = None if kind is None else _turn(self._service, kind)
-        answer = msgspec.json.decode(body)
-        return encode(answer if turn is None else turn(answer))
+        return encode(turned(self._service, kind, body)) if body else b""
 
     def _asked(self, kind: str | None, value: Any) -> Any:
         """A request's value as JSON has it; what the description does not know stays."""
@@ -81,6 +81,13 @@ class CborWire:
 
 
 Turn = Callable[[Any], Any]
+
+
+def turned(service: str, kind: str | None, body: bytes) -> Any:
+    """What JSON says, in the values that CBOR has for it; `kind` is the shape of it."""
+    turn = None if kind is None else _turn(service, kind)
+    answer = msgspec.json.decode(body)
+    return answer if turn is None else turn(answer)
 
 
 @functools.cache

@@ -10,7 +10,6 @@ from streamiter.testing.kinesis.asked import check_dry_run, wrong
 from streamiter.testing.kinesis.consumers import Consumer
 from streamiter.testing.kinesis.iterators import ListToken
 from streamiter.testing.kinesis.operations import Asked, Operation, Operations
-from streamiter.testing.kinesis.service import check_status
 from streamiter.testing.kinesis.settings import tagged
 from streamiter.testing.kinesis.shard_operations import time_us
 from streamiter.testing.kinesis.subscription import RENEWED_AFTER_US, Subscription
@@ -33,8 +32,8 @@ class ConsumerOperations(Operations):
 
     def _register(self, asked: Asked, now_us: int) -> dict[str, Any]:
         stream = self._service.by_arn(asked["StreamARN"], now_us)
-        check_status(stream, ("ACTIVE", "UPDATING"), now_us)
-        tags = tagged({}, asked.get("Tags") or {})
+        self._service.check_status(stream, ("ACTIVE", "UPDATING"), now_us)
+        tags = tagged({}, asked.get("Tags") or {}, f"consumer {asked['ConsumerName']}")
         consumer = stream.consumers.register(asked["ConsumerName"], now_us, microseconds(self._knobs.enabling))
         consumer.tags = tags
         return {"Consumer": consumer.told(now_us) | {"ConsumerStatus": "CREATING"}}
@@ -50,7 +49,7 @@ class ConsumerOperations(Operations):
     def _list(self, asked: Asked, now_us: int) -> dict[str, Any]:
         stream = self._service.by_arn(asked["StreamARN"], now_us)
         self._service.check_created(stream, asked.get("StreamCreationTimestamp"))
-        check_status(stream, ("ACTIVE", "UPDATING"), now_us)
+        self._service.check_status(stream, ("ACTIVE", "UPDATING"), now_us)
         after = ListToken.read(asked["NextToken"], now_us).after if "NextToken" in asked else ""
         rest = [consumer for consumer in stream.consumers.listed() if consumer.name > after]
         page = rest[: asked.get("MaxResults") or MOST_LISTED]
@@ -72,8 +71,8 @@ class ConsumerOperations(Operations):
         """SubscribeToShard: what follows its answer."""
         consumer = self._service.consumer(asked["ConsumerARN"], now_us)
         stream = self._service.by_arn(asked["ConsumerARN"].partition("/consumer/")[0], now_us)
-        shard_id, position = asked["ShardId"], asked["StartingPosition"]
-        self._service.shard(stream, shard_id)
+        position = asked["StartingPosition"]
+        shard_id = self._service.shard(stream, asked["ShardId"]).id
         if consumer.status(now_us) != "ACTIVE":
             raise Refusal("ResourceInUseException", f"Consumer {consumer.arn} is not ACTIVE, but CREATING")
         before = consumer.subscriptions.get(shard_id)

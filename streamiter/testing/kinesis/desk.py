@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from streamiter.testing.http import eventstream, protocol
 from streamiter.testing.http.orders import Order
 from streamiter.testing.http.refusal import Refusal, limit_exceeded, throttled
 from streamiter.testing.http.shapes import check, pruned, unserved
 from streamiter.testing.kinesis.api import KinesisApi
-from streamiter.testing.kinesis.pages import write_page
+from streamiter.testing.kinesis.manner import KINESIS
+from streamiter.testing.kinesis.pages import page_in_cbor, write_page
 from streamiter.testing.kinesis.service import KinesisService
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.rates import Rates
@@ -20,8 +23,12 @@ _OWN_WORDS = {
     "InternalServerError": "InternalFailureException",
     "TrimmedDataAccessException": "InvalidArgumentException",
 }
+_MESSAGE = {"SerializationException": "Message"}
 # What a subscription begins with, before its events.
 _FIRST = eventstream.Happening("initial-response", b"{}")
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 def _own_words(refusal: Refusal, operation: str) -> Refusal:
@@ -48,8 +55,10 @@ class KinesisDesk:
         self._operation = operation
         if not self._api.knows(operation):
             raise unserved("kinesis", operation)
+        if not body:
+            raise Refusal("SerializationException", "")
         asked = protocol.parse(body)
-        check("kinesis", operation, asked)
+        check("kinesis", operation, asked, manner=KINESIS)
         asked = pruned("kinesis", operation, asked)
         stream, shard_id = self._api.subject(operation, asked)
         names = self._api.names(stream, shard_id)
@@ -79,6 +88,7 @@ class KinesisDesk:
                 return self._api.answer(operation, asked, now_us)
             page = self._api.page(asked, now_us)
             order.details["records"] = len(page.records)
+            order.cbor = page_in_cbor(page)
             return write_page(page)
 
         order = Order(serve, names, details)
@@ -86,7 +96,8 @@ class KinesisDesk:
 
     def write_refusal(self, refusal: Refusal) -> bytes:
         refusal = _own_words(refusal, self._operation)
-        return protocol.write_refusal(refusal, refusal.name)  # Kinesis puts no namespace before the name
+        told = {} if not refusal.message else {_MESSAGE.get(refusal.name, "message"): refusal.message}
+        return _encode({"__type": refusal.name, **told})  # Kinesis puts no namespace before the name
 
     def _check_rate(self, operation: str, stream: str | None, shard_id: str | None, now_us: int) -> None:
         listing, records = operation == "ListShards", operation == "GetRecords"

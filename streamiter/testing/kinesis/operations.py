@@ -26,6 +26,10 @@ class Operations:
         """By name."""
         raise NotImplementedError
 
+    def _owner(self, stream: str) -> str:
+        """The stream as errors name it."""
+        return f"stream {stream} under account {self._service.account}"
+
     def _stream(self, asked: Asked, now_us: int) -> KinesisTruth:
         """The stream asked about."""
         check_names_stream(asked)

@@ -6,6 +6,7 @@ It refuses by raising `Refusal`. Unlike DynamoDB's it never says that a place is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -14,11 +15,17 @@ from streamiter.testing.http.refusal import Refusal, throttled
 from streamiter.testing.kinesis.consumers import Consumer
 from streamiter.testing.kinesis.consumers import not_found as no_consumer
 from streamiter.testing.kinesis.iterators import KinesisIterator
-from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord
+from streamiter.testing.kinesis.sequence_numbers import parse, spelled
+from streamiter.testing.kinesis.truth import HOUR_US, KinesisShard, KinesisTruth, PutRecord, id_of, resolved_id
 from streamiter.testing.trouble.knobs import Knobs
 
 MAX_RECORDS = 10_000
 LEAST_HOURS, MOST_HOURS = 24, 8760
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+_LIMITS_PAGE = (
+    "Refer to the AWS Service Limits page (http://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html) "
+    "for current limits and how to request higher limits."
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class KinesisService:
             told = f"This request would exceed the shard limit for the account {self.account} in {self.region}."
             counts = f"Current shard count for the account: {count}. Limit: {limit}."
             more_told = f"Number of additional shards that would have resulted from this request: {more}."
-            raise Refusal("LimitExceededException", f"{told} {counts} {more_told}")
+            raise Refusal("LimitExceededException", f"{told} {counts} {more_told} {_LIMITS_PAGE}")
 
     def check_created(self, stream: KinesisTruth, time: float | None) -> None:
         """Refuses a stream that was made at another time than the caller thinks: it was made anew."""
@@ -131,8 +138,15 @@ class KinesisService:
     def active(self, name: str | None, arn: str | None, now_us: int) -> KinesisTruth:
         """The stream, if it may be changed: neither is it being made, nor was it resharded a moment ago."""
         stream = self.stream(name, arn, now_us)
-        check_status(stream, ("ACTIVE",), now_us)
+        self.check_status(stream, ("ACTIVE",), now_us)
         return stream
+
+    def check_status(self, stream: KinesisTruth, wanted: tuple[str, ...], now_us: int) -> None:
+        """Refuses what cannot be done to a stream as it stands in its life."""
+        status = stream.status(now_us)
+        if status not in wanted:
+            told = f"Stream {stream.name} under account {self.account} not {' or '.join(wanted)}, instead in state {status}"
+            raise Refusal("ResourceInUseException", told)
 
     def resharded(self, stream: KinesisTruth, now_us: int) -> None:
         """It is UPDATING for as long as it is CREATING at first."""
@@ -158,11 +172,23 @@ class KinesisService:
 
     def shard(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
         """The shard, for a reader; a refusal when it is not (or no longer) there."""
-        shard = stream.shards.get(shard_id)
+        shard = stream.shards.get(self.known_id(stream.name, shard_id))
         if shard is None or shard.is_gone:
-            told = f"Shard {shard_id} in stream {stream.name} under account {self.account} does not exist"
-            raise Refusal("ResourceNotFoundException", told)
+            raise self.no_shard(stream.name, shard_id)
         return shard
+
+    def known_id(self, stream: str, shard_id: str) -> str:
+        """The shard's id as it is written in full; a refusal where no shard can have it."""
+        known = resolved_id(shard_id)
+        if known is None:
+            told = f"Could not find shard {shard_id} in stream {stream} under account {self.account}."
+            raise Refusal("ResourceNotFoundException", told)
+        return known
+
+    def no_shard(self, stream: str, shard_id: str) -> Refusal:
+        """There is no such shard to read."""
+        told = f"Shard {resolved_id(shard_id) or shard_id} in stream {stream} under account {self.account}"
+        return Refusal("ResourceNotFoundException", f"{told} does not exist")
 
     def get_shard_iterator(
         self, stream: KinesisTruth, shard_id: str, type: str, number: str | None, time_us: int | None, now_us: int
@@ -182,20 +208,29 @@ class KinesisService:
                 told = "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis."
                 told += f" timestampInMillis: {time_us // 1000}, currentTimestampInMillis: {now_us // 1000}"
                 raise Refusal("InvalidArgumentException", told)
-        owner = None if number is None else stream.owner_of(int(number))
-        if owner is not None and owner is not shard:
-            told = f"It encodes {owner.id}, while it was used in a call to a shard with {shard_id}"
-            raise Refusal("InvalidArgumentException", f"Invalid StartingSequenceNumber. {told}")
-        if number is not None and not _may_be(shard, int(number), stream.last_number):
-            place_told = f"on shard {shard_id} in stream {stream.name} under account {self.account}"
-            told = f"StartingSequenceNumber {number} used in GetShardIterator {place_told} is invalid."
-            raise Refusal("InvalidArgumentException", told)
+        if number is not None:
+            self._check_number(stream, shard, int(number))
         place = self._place(shard, type, int(number or 0), time_us or 0)
         if place is None and self.knobs.stale_number == "refused":
             told = f"StartingSequenceNumber {number} used in GetShardIterator on shard {shard_id} is invalid"
             raise Refusal("InvalidArgumentException", told)
         is_stuck = place is None and self.knobs.stale_number == "empty"
-        return KinesisIterator(stream.name, shard_id, place or 0, 0, now_us, is_stuck).encode()
+        return KinesisIterator(stream.name, shard.id, place or 0, 0, now_us, is_stuck).encode()
+
+    def _check_number(self, stream: KinesisTruth, shard: KinesisShard, number: int) -> None:
+        """Refuses a number that this shard cannot have, as the number itself tells."""
+        place = f"GetShardIterator on shard {shard.id} in stream {stream.name} under account {self.account}"
+        told, found = "", parse(number)
+        if found is None:
+            told = f"StartingSequenceNumber {number} used in {place} is invalid."
+        elif found.shard != shard.place:
+            told = f"It encodes {id_of(found.shard)}, while it was used in a call to a shard with {shard.id}"
+            told = f"Invalid StartingSequenceNumber. {told}"
+        elif (found.version, found.made_seconds) != (2, shard.made_seconds):
+            told = f"StartingSequenceNumber {spelled(number)} used in {place} is invalid"
+            told += " because it did not come from this stream."
+        if told:
+            raise Refusal("InvalidArgumentException", told)
 
     @staticmethod
     def _place(shard: KinesisShard, type: str, number: int, time_us: int) -> int | None:
@@ -212,8 +247,10 @@ class KinesisService:
         stream = self.stream(iterator.stream, None, now_us)
         shard = self.shard(stream, iterator.shard_id)
         if now_us - iterator.issued_us >= microseconds(self.knobs.kinesis_iterator_lifetime):
-            age = f"exceeds the maximum age of {self.knobs.kinesis_iterator_lifetime:g} seconds"
-            raise Refusal("ExpiredIteratorException", f"Iterator expired: the age of the iterator {age}.")
+            times = f"was created at time {_utc(iterator.issued_us)} while right now it is {_utc(now_us)}"
+            age = f"{self.knobs.kinesis_iterator_lifetime * 1000:.0f} milliseconds"
+            told = f"Iterator expired. The iterator {times} which is further in the future than the tolerated delay of"
+            raise Refusal("ExpiredIteratorException", f"{told} {age}.")
         if iterator.is_stuck:
             following = msgspec.structs.replace(iterator, issued_us=now_us)
             return KinesisPage([], following.encode(), stream.retention_us, [])
@@ -264,17 +301,9 @@ class KinesisService:
         return max(1000, now_us - waiting.written_us)
 
 
-def check_status(stream: KinesisTruth, wanted: tuple[str, ...], now_us: int) -> None:
-    """Refuses what cannot be done to a stream as it stands in its life."""
-    status = stream.status(now_us)
-    if status not in wanted:
-        told = f"not in {' or '.join(wanted)} state, but {status}"
-        raise Refusal("ResourceInUseException", f"Stream {stream.name} is {told}.")
-
-
-def _may_be(shard: KinesisShard, number: int, last: int) -> bool:
-    """Whether a shard may have a record of this number: it was given out, in the time of the shard."""
-    return shard.had(number) or (number <= last and shard.spans(number))
+def _utc(time_us: int) -> str:
+    seconds = max(0, min(time_us // SECOND_US, _LAST_SECOND))
+    return datetime.fromtimestamp(seconds, UTC).strftime("%a %b %d %H:%M:%S UTC %Y")
 
 
 def _name_in(arn: str) -> str:

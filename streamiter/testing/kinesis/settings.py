@@ -25,7 +25,9 @@ METRICS = (
     "IteratorAgeMilliseconds",
 )
 
-_TAG = re.compile(r"[\w\s.:/=+\-%@]*")
+_TAG = re.compile(r"[\u00C0-\u1FFF\u2C00-\uD7FFA-Za-z0-9_ ./=+\-%@:]*")
+_CHARACTERS = "Unicode letters, digits, white space, _ . / = + - % @ :."
+_FEWER_CHARACTERS = "Unicode letters, white-spaces, '_',',','/','=','+','-','@',':'."
 
 
 @dataclass
@@ -46,19 +48,25 @@ class Settings:
         return "NONE" if self.key_id is None else "KMS"
 
 
-def tagged(tags: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """The tags with more of them; a refusal where they cannot be."""
-    for text in (*added, *added.values()):
-        if not _TAG.fullmatch(text):
-            raise wrong(
-                "Some tags contain invalid characters. Valid characters: "
-                "Unicode letters, digits, white space, _ . : / = + - % @."
-            )
+def check_tags(texts: Iterable[str], doing: str) -> None:
+    """Refuses characters that tags cannot have: some at once, the percent sign in words of its own."""
+    texts = list(texts)
+    if not all(_TAG.fullmatch(text) for text in texts):
+        raise wrong(f"Some tags contain invalid characters. Valid characters: {_CHARACTERS}")
+    if any("%" in text for text in texts):
+        told = f"because some tags contained illegal characters. The allowed characters are {_FEWER_CHARACTERS}"
+        raise wrong(f"Failed to {doing} {told}")
+
+
+def tagged(tags: Mapping[str, str], added: Mapping[str, str], owner: str) -> dict[str, str]:
+    """The tags with more of them; a refusal where they cannot be. `owner` is what has them, in words."""
+    check_tags((*added, *added.values()), f"add tags to {owner}")
     if any(key.lower().startswith("aws:") for key in added):
         raise wrong("Tag keys that begin with aws: are reserved for AWS")
     found = {**tags, **added}
     if len(found) > MOST_TAGS:
-        raise wrong(f"A resource cannot have more than {MOST_TAGS} tags associated with it")
+        told = f"because a given stream cannot have more than {MOST_TAGS} tags associated with it."
+        raise wrong(f"Failed to add tags to {owner} {told}")
     return found
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from streamiter.clock import microseconds
 from streamiter.testing.http.refusal import Refusal, invalid
-from streamiter.testing.kinesis.asked import check_names_stream, wrong
+from streamiter.testing.kinesis.asked import wrong
 from streamiter.testing.kinesis.filters import filtered
 from streamiter.testing.kinesis.iterators import ListToken
 from streamiter.testing.kinesis.operations import Asked, Operation, Operations
-from streamiter.testing.kinesis.service import check_status, hash_keys
+from streamiter.testing.kinesis.service import hash_keys
 from streamiter.testing.kinesis.settings import check_often
 from streamiter.testing.kinesis.stream_operations import check_count, told_stream
 from streamiter.testing.kinesis.truth import KinesisShard, KinesisTruth
@@ -54,10 +54,11 @@ class ShardOperations(Operations):
                 raise wrong("NextToken is invalid")
             limit = asked.get("MaxResults")
             asked, after = {"StreamName": token.stream, "ShardFilter": token.filter, "MaxResults": limit}, token.after
-        check_names_stream(asked)
+        if asked.get("StreamName") is None and asked.get("StreamARN") is None:
+            raise wrong("Either NextToken or StreamName should be provided.")
         stream = self._service.stream(asked.get("StreamName"), asked.get("StreamARN"), now_us)
         self._service.check_created(stream, asked.get("StreamCreationTimestamp"))
-        check_status(stream, ("ACTIVE", "UPDATING"), now_us)
+        self._service.check_status(stream, ("ACTIVE", "UPDATING"), now_us)
         shard_filter = asked.get("ShardFilter")
         shards = filtered(stream, shard_filter, now_us)
         rows, following = self._rows(stream, shards, after, asked.get("MaxResults") or MAX_SHARDS, now_us)
@@ -87,50 +88,56 @@ class ShardOperations(Operations):
 
     def _split(self, asked: Asked, now_us: int) -> None:
         stream = self._reshardable(asked, now_us)
-        shard = self._open(stream, asked["ShardToSplit"])
+        shard = self._known(stream, asked["ShardToSplit"])
+        self._service.check_shards(1)
         at, place = int(asked["NewStartingHashKey"]), f"in stream {stream.name} under account {self._service.account}"
         if not shard.keys.first + 1 < at < shard.keys.last:
             told = f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} {place} is not both greater than"
             bounds = f"one plus the shard's StartingHashKey {shard.keys.first} and less than the shard's EndingHashKey"
             raise wrong(f"{told} {bounds} {shard.keys.last}.")
-        self._service.check_shards(1)
+        self._service.check_status(stream, ("ACTIVE",), now_us)
+        self._check_open(stream, shard)
         stream.split(shard, at, now_us)
         self._service.resharded(stream, now_us)
 
     def _merge(self, asked: Asked, now_us: int) -> None:
         stream = self._reshardable(asked, now_us)
         ids = asked["ShardToMerge"], asked["AdjacentShardToMerge"]
-        for shard_id in ids:
-            self._known(stream, shard_id)
-        one, other = (self._open(stream, shard_id) for shard_id in ids)
+        one, other = (self._known(stream, shard_id) for shard_id in ids)
+        stream.check_adjacent(one, other)
+        self._service.check_status(stream, ("ACTIVE",), now_us)
+        self._check_open(stream, one, other)
         stream.merge(one, other, now_us)
         self._service.resharded(stream, now_us)
 
     def _reshardable(self, asked: Asked, now_us: int) -> KinesisTruth:
-        stream = self._active(asked, now_us)
+        stream = self._stream(asked, now_us)
         if stream.is_on_demand:
-            told = "its shards are the service's to split and merge"
-            raise invalid(f"Stream {stream.name} is in ON_DEMAND mode: {told}")
+            told = f"Stream {stream.name} under account {self._service.account} is in On-Demand mode."
+            raise invalid(f"Request is invalid. {told}")
+        if stream.status(now_us) == "CREATING":  # It has no shards before it is made.
+            self._service.check_status(stream, ("ACTIVE",), now_us)
         return stream
 
     def _known(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
-        if shard_id not in stream.shards:
+        known = self._service.known_id(stream.name, shard_id)
+        if known not in stream.shards:
             place = f"in stream {stream.name} under account {self._service.account}"
-            raise Refusal("ResourceNotFoundException", f"Could not find shard {shard_id} {place}.")
-        return self._service.shard(stream, shard_id)
+            raise Refusal("ResourceNotFoundException", f"Could not find shard {known} {place}.")
+        return self._service.shard(stream, known)
 
-    def _open(self, stream: KinesisTruth, shard_id: str) -> KinesisShard:
-        place = f"in stream {stream.name} under account {self._service.account}"
-        shard = self._known(stream, shard_id)
-        if shard.is_closed:
-            told = "has already been merged or split, and thus is not eligible for merging or splitting."
-            raise wrong(f"Shard {shard_id} {place} {told}")
-        return shard
+    def _check_open(self, stream: KinesisTruth, *shards: KinesisShard) -> None:
+        for shard in shards:
+            if shard.is_closed:
+                place = f"in stream {stream.name} under account {self._service.account}"
+                told = "has already been merged or split, and thus is not eligible for merging or splitting."
+                raise wrong(f"Shard {shard.id} {place} {told}")
 
     def _update_count(self, asked: Asked, now_us: int) -> dict[str, Any]:
         stream = self._reshardable(asked, now_us)
+        self._service.check_status(stream, ("ACTIVE",), now_us)
         before, target = len(stream.open_shards()), asked["TargetShardCount"]
-        bounds = ((target > before * 2, "up to more than double"), (target < before / 2, "down below half of"))
+        bounds = ((target > before * 2, "up over double"), (target < before / 2, "down below half"))
         for is_beyond, words in bounds:
             if is_beyond:
                 counts = f"Current open shard count: {before} Target shard count: {target}"

@@ -57,9 +57,7 @@ class StreamOperations(Operations):
         if asked.get("WarmThroughputMiBps") is not None and not is_on_demand:
             raise wrong("WarmThroughputMiBps is for streams in ON_DEMAND mode")
         count = asked.get("ShardCount")
-        if count is None and not is_on_demand:
-            raise wrong("ShardCount must be specified for a stream in PROVISIONED mode")
-        tags = tagged({}, asked.get("Tags") or {})
+        tags = tagged({}, asked.get("Tags") or {}, self._owner(asked["StreamName"]))
         self._check_room(asked["StreamName"], SHARDS_ON_DEMAND if count is None else count, is_on_demand, now_us)
         stream = self._service.create(asked["StreamName"], now_us, microseconds(self._knobs.enabling))
         stream.is_on_demand, stream.distributes = is_on_demand, distributes

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from streamiter.testing.http.eventstream import Happening
 from streamiter.testing.http.refusal import Refusal
+from streamiter.testing.kinesis.cbor_pages import write_cbor_page
 from streamiter.testing.kinesis.iterators import KinesisIterator
-from streamiter.testing.kinesis.pages import told_children
+from streamiter.testing.kinesis.pages import told_children, with_records
 
 if TYPE_CHECKING:
     from streamiter.testing.kinesis.consumers import Consumer
@@ -65,15 +67,17 @@ class Subscription:
         if page.records:
             self._number = page.records[-1].sequence_number
         self.is_over = is_read_out
-        return [Happening("SubscribeToShardEvent", self._event(page))]
+        return [self._event(page)]
 
-    def _event(self, page: KinesisPage) -> bytes:
+    def _event(self, page: KinesisPage) -> Happening:
         told: dict[str, Any] = {"MillisBehindLatest": page.behind_us // 1000}
         if page.next_iterator is not None:
             told["ContinuationSequenceNumber"] = self._number
         if page.children:
             told["ChildShards"] = told_children(page.children)
-        return b'{"Records":[%b],%b' % (b",".join(record.body for record in page.records), _encode(told)[1:])
+        rest = _encode(told)
+        in_cbor = functools.partial(write_cbor_page, page.records, rest)
+        return Happening("SubscribeToShardEvent", with_records(page.records, rest), cbor=in_cbor)
 
     def _start(self, now_us: int) -> int:
         place = KinesisIterator.decode(self._iterator)

@@ -10,7 +10,7 @@ from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.kinesis.asked import wrong
 from streamiter.testing.kinesis.consumers import Consumer
 from streamiter.testing.kinesis.operations import Asked, Operation, Operations
-from streamiter.testing.kinesis.settings import Settings, tagged
+from streamiter.testing.kinesis.settings import Settings, check_tags, tagged
 
 MOST_LISTED = 50
 MOST_POLICY = 20 * 1024  # bytes
@@ -34,11 +34,13 @@ class TagOperations(Operations):
         }
 
     def _add_to_stream(self, asked: Asked, now_us: int) -> None:
-        settings = self._stream(asked, now_us).settings
-        settings.tags = tagged(settings.tags, asked["Tags"])
+        stream = self._stream(asked, now_us)
+        stream.settings.tags = tagged(stream.settings.tags, asked["Tags"], self._owner(stream.name))
 
     def _remove_from_stream(self, asked: Asked, now_us: int) -> None:
-        _remove(self._stream(asked, now_us).settings, asked["TagKeys"])
+        stream = self._stream(asked, now_us)
+        check_tags(asked["TagKeys"], f"remove tags from {self._owner(stream.name)}")
+        _remove(stream.settings, asked["TagKeys"])
 
     def _list_for_stream(self, asked: Asked, now_us: int) -> dict[str, Any]:
         tags = self._stream(asked, now_us).settings.tags
@@ -49,7 +51,7 @@ class TagOperations(Operations):
 
     def _add(self, asked: Asked, now_us: int) -> None:
         resource = self._resource(asked, now_us)
-        resource.tags = tagged(resource.tags, asked["Tags"])
+        resource.tags = tagged(resource.tags, asked["Tags"], f"resource {asked['ResourceARN']}")
 
     def _remove(self, asked: Asked, now_us: int) -> None:
         _remove(self._resource(asked, now_us), asked["TagKeys"])

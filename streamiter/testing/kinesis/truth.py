@@ -14,6 +14,7 @@ from streamiter.lineage import notation
 from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.kinesis.consumers import Consumers
 from streamiter.testing.kinesis.intake import Intake
+from streamiter.testing.kinesis.sequence_numbers import GREATEST_SERIAL, SequenceNumber
 from streamiter.testing.kinesis.settings import Settings
 from streamiter.testing.trouble.listing import Listing
 from streamiter.testing.truth.records import seconds_json
@@ -21,9 +22,19 @@ from streamiter.testing.truth.shards import SimulatedShard
 
 WHOLE = 1 << 128
 HOUR_US = 3600 * SECOND_US
-FIRST_NUMBER = 49 * 10**54  # 56 digits, as the service's are
 
 _encode = msgspec.json.Encoder().encode
+
+
+def id_of(place: int) -> str:
+    """A shard's id, as the service counts them."""
+    return f"shardId-{place:012d}"
+
+
+def resolved_id(text: str) -> str | None:
+    """The id that a caller means: the service takes 0 and shardId-0 for the first shard, too. None: it cannot be one."""
+    digits = text.partition("-")[2].partition("-")[0] or text
+    return id_of(int(digits)) if digits.isascii() and digits.isdigit() and int(digits) < 1 << 31 else None
 
 
 class HashKeys(NamedTuple):
@@ -46,6 +57,7 @@ class PutRecord(msgspec.Struct, frozen=True):
     created_us: int | None  # when it arrived, as the service says
     written_us: int  # when it really did
     body: bytes
+    is_encrypted: bool = False
 
     @property
     def number(self) -> int:
@@ -76,20 +88,36 @@ def put_record(
         told["PartitionKey"] = partition_key
     if is_encrypted:
         told["EncryptionType"] = "KMS"
-    return PutRecord(shard_id, str(number), partition_key, payload, created_us, written_us, _encode(told))
+    return PutRecord(shard_id, str(number), partition_key, payload, created_us, written_us, _encode(told), is_encrypted)
 
 
 class KinesisShard(SimulatedShard):
-    """One shard; it may have two parents."""
+    """One shard; it may have two parents. All its numbers begin with the second in which it was made."""
 
     def __init__(
-        self, name: str, shard_id: str, parents: Sequence[str], starting: int, opened_us: int, keys: HashKeys
+        self, name: str, shard_id: str, parents: Sequence[str], made_seconds: int, opened_us: int, keys: HashKeys
     ) -> None:
+        self.place = int(shard_id.rpartition("-")[2])  # among the stream's shards
+        self.made_seconds = made_seconds
+        self._serial = 0
+        starting = int(SequenceNumber(made_seconds, 0, made_seconds, self.place))
         super().__init__(name, shard_id, parents[0] if parents else None, starting, opened_us)
         self.parents = tuple(parents)
         self.keys = keys
         self.rests_until_us = 0  # it gave as much as its rate allows until then
         self.intake = Intake()
+
+    def next_number(self, now_us: int) -> int:
+        """A sequence number greater than any of this shard so far."""
+        self._serial += 1
+        seconds = max(now_us // SECOND_US, self.made_seconds)
+        return int(SequenceNumber(self.made_seconds, self._serial, seconds, self.place))
+
+    def close(self, now_us: int) -> None:
+        if self.closed_us is None:
+            super().close(now_us)
+            seconds = max(now_us // SECOND_US, self.made_seconds)
+            self.ending = int(SequenceNumber(self.made_seconds, GREATEST_SERIAL, seconds, self.place))
 
 
 class KinesisTruth:
@@ -111,7 +139,6 @@ class KinesisTruth:
         self.history: list[PutRecord] = []
         self.listing = Listing()
         self._names: dict[str, str] = {}  # ids by the names that a test gave
-        self._number = FIRST_NUMBER
         self._spread = 0  # records that went where the stream likes
 
     def status(self, now_us: int) -> str:
@@ -136,16 +163,12 @@ class KinesisTruth:
         if name in self.shards:
             return name
         if name not in self._names:
-            self._names[name] = f"shardId-{len(self._names):012d}"
+            self._names[name] = id_of(len(self._names))
         return self._names[name]
 
     def open_shards(self) -> list[KinesisShard]:
         """Those that take records, by their hash keys."""
         return sorted((shard for shard in self.shards.values() if not shard.is_closed), key=lambda shard: shard.keys)
-
-    def owner_of(self, number: int) -> KinesisShard | None:
-        """The shard whose record has this number, trimmed ones included."""
-        return next((shard for shard in self.shards.values() if shard.had(number)), None)
 
     def children(self, shard_id: str) -> list[KinesisShard]:
         """The shards that follow one."""
@@ -190,13 +213,18 @@ class KinesisTruth:
 
     def merge(self, one: KinesisShard, other: KinesisShard, now_us: int, name: str | None = None) -> str:
         """Two neighbours close, and one shard follows them."""
-        if one.keys.last + 1 != other.keys.first and other.keys.last + 1 != one.keys.first:
-            told = f"Shards {one.id} and {other.id} in stream {self.name} are not an adjacent pair of shards"
-            raise Refusal("InvalidArgumentException", f"{told} eligible for merging.")
+        self.check_adjacent(one, other)
         one.close(now_us)
         other.close(now_us)
         keys = HashKeys(min(one.keys.first, other.keys.first), max(one.keys.last, other.keys.last))
         return self._add(name, [one.id, other.id], keys, now_us).name
+
+    def check_adjacent(self, one: KinesisShard, other: KinesisShard) -> None:
+        """Refuses two shards between whose hash keys there are others."""
+        if one.keys.last + 1 != other.keys.first and other.keys.last + 1 != one.keys.first:
+            told = f"Shards {one.id} and {other.id} in stream {self.name} under account {self.arn.split(':')[4]}"
+            told += " are not an adjacent pair of shards eligible for merging"
+            raise Refusal("InvalidArgumentException", told)
 
     def reshard(self, count: int, now_us: int) -> None:
         """Splits and merges until so many equal shards are open; in between there are shards that nothing was put into."""
@@ -212,8 +240,11 @@ class KinesisTruth:
                 within[:2] = [self.shard(merged)]
 
     def _add(self, name: str | None, parents: Sequence[str], keys: HashKeys, now_us: int) -> KinesisShard:
-        shard_id = self.shard_id(name if name is not None else f"shardId-{len(self._names):012d}")
-        shard = KinesisShard(name or shard_id, shard_id, parents, self.next_number(), now_us, keys)
+        shard_id = self.shard_id(name if name is not None else id_of(len(self._names)))
+        # A child's numbers are greater than its parents', also where the clock stands still.
+        older = [self.shards[parent].made_seconds + 1 for parent in parents if parent in self.shards]
+        made_seconds = max([now_us // SECOND_US, 0, *older])
+        shard = KinesisShard(name or shard_id, shard_id, parents, made_seconds, now_us, keys)
         if shard_id in self.shards:
             raise ValueError(f"there is a shard {shard.name!r} already")
         self.shards[shard_id] = shard
@@ -221,15 +252,9 @@ class KinesisTruth:
 
     # -- records
 
-    @property
-    def last_number(self) -> int:
-        """The greatest sequence number given out so far."""
-        return self._number
-
-    def next_number(self) -> int:
-        """A sequence number greater than any given out so far; with gaps, as the service leaves them."""
-        self._number += (1 << 64) + self._number % 7919
-        return self._number
+    def newest_seconds(self, now_us: int) -> int:
+        """The greatest second that a number may tell of."""
+        return max([now_us // SECOND_US, *(shard.made_seconds for shard in self.shards.values())])
 
     def owner(self, partition_key: str | None, explicit: str | None) -> KinesisShard:
         """The open shard that a partition key, or an explicit hash key, belongs to."""
@@ -250,7 +275,7 @@ class KinesisTruth:
     ) -> PutRecord:
         """The next record of a shard."""
         is_encrypted = self.settings.key_id is not None
-        number = self.next_number()
+        number = shard.next_number(now_us)
         record = put_record(shard.id, number, partition_key, payload, created_us, now_us, is_encrypted=is_encrypted)
         shard.add(record)
         self.history.append(record)

@@ -10,10 +10,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from streamiter.log import Log
+from streamiter.testing.contract.probe import in_threads
 from streamiter.testing.contract.rule import Rule, rule
 from streamiter.testing.logs.rig import LogRig
 from streamiter.testing.logs.sharing import all_of, entries, equal, expect, texts
@@ -33,19 +35,7 @@ class _Look(NamedTuple):
 def threads_write_side_by_side(rig: LogRig) -> None:
     """Of threads that append at once, each has its entries in its own order, under the numbers that it was given."""
     other = rig.another()
-    found: list[Written] = []
-
-    def run(log: Log, name: str) -> None:
-        found.append(write(log, name, APPENDS))
-
-    threads = [
-        threading.Thread(target=run, args=((rig.log, other)[number % 2], f"t{number}"), daemon=True)
-        for number in range(THREADS)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
+    found = in_threads(THREADS, partial(write, appends=APPENDS), (rig.log, other))
     _check(rig, found, THREADS)
     other.close()
 

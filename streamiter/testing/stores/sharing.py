@@ -8,6 +8,7 @@ from typing import Any
 from streamiter.errors import Conflict
 from streamiter.store import Row, Store, Table
 from streamiter.store.base import LEASE_FIELDS, LEASES
+from streamiter.testing.contract.probe import equal as equal
 
 SHOP = Table(LEASES, "shop", "orders")
 WORKERS = Table("workers", "shop", "orders")
@@ -34,9 +35,3 @@ def seen(store: Store, table: Table) -> dict[str, Row]:
     found = {row.key: row for row in rows}
     equal(len(rows), len(found), "rows of a scan, each key once")
     return found
-
-
-def equal(found: object, expected: object, what: str) -> None:
-    """Found must be as expected."""
-    if found != expected:
-        raise AssertionError(f"{what}: {found!r} instead of {expected!r}")

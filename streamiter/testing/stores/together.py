@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections import Counter
+from functools import partial
 from itertools import chain
 
 from streamiter.errors import Conflict
 from streamiter.store import Row, Store, Table
+from streamiter.testing.contract.probe import in_threads
 from streamiter.testing.contract.rule import Rule, rule
 from streamiter.testing.stores.rig import StoreRig
 from streamiter.testing.stores.sharing import equal
@@ -23,20 +24,8 @@ THREADS, PROCESSES, WINS = 6, 3, 15
 @rule("takes_threads")
 def threads_take_turns(rig: StoreRig) -> None:
     """Of threads that write the same row at once, with a handle for all or one each, each version is one thread's."""
-    shared, other = rig.store, rig.another()
-    found: list[list[int]] = []
-
-    def run(store: Store, name: str) -> None:
-        found.append(race(store, name, WINS))
-
-    threads = [
-        threading.Thread(target=run, args=((shared, other)[number % 2], f"t{number}"), daemon=True)
-        for number in range(THREADS)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
+    other = rig.another()
+    found = in_threads(THREADS, partial(race, wins=WINS), (rig.store, other))
     _check(rig, found, THREADS)
     other.close()
 

@@ -9,14 +9,14 @@ import msgspec
 from streamiter.testing.http.refusal import trimmed
 from streamiter.testing.streams.iterators import ShardIterator
 from streamiter.testing.trouble.knobs import Knobs
-from streamiter.testing.truth.shards import Held, SimulatedShard
+from streamiter.testing.truth.shards import SimulatedShard
 
 
 @dataclass(frozen=True)
 class RecordsPage:
     """A page of GetRecords."""
 
-    records: list[Held]
+    records: list[bytes]  # as JSON
     next_iterator: str | None
 
 
@@ -42,13 +42,13 @@ def read_page(shard: SimulatedShard, iterator: ShardIterator, limit: int, knobs:
     if iterator.is_trimmed or iterator.place < shard.trimmed:
         raise trimmed()
     place, empties = iterator.place, iterator.empties
-    records: list[Held] = []
+    records: list[bytes] = []
     if empties < _empties_before(shard, place, knobs):
         empties += 1
     else:
         limit = min(limit, knobs.page_size)
         cut = knobs.weather.next_cut(shard.name, place, limit) if knobs.weather else None
-        records = shard.take(place, limit if cut is None else cut - place, knobs.page_bytes)
+        records = shard.take_bodies(place, limit if cut is None else cut - place, knobs.page_bytes)
         if records:
             place, empties = place + len(records), 0
     is_read_out = shard.is_closed and place == shard.end and empties >= _empties_before(shard, place, knobs)

@@ -11,7 +11,7 @@ import msgspec
 from streamiter.clock import microseconds
 from streamiter.lineage import notation
 from streamiter.testing.names import unknown
-from streamiter.testing.trouble.faults import check_operation
+from streamiter.testing.trouble.injected import check_operation
 from streamiter.testing.trouble.ranges import RANGES, within
 from streamiter.testing.trouble.weather import Weather
 

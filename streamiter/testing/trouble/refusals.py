@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from streamiter.testing.http.descriptions import description
-from streamiter.testing.trouble.faults import Kind
+from streamiter.testing.trouble.injected import Kind
 
 # By the names that the services' descriptions use.
 _THROTTLES: dict[str, Kind] = {

@@ -16,7 +16,7 @@ from typing import Any, Self, TypedDict
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.testing.names import unknown
 from streamiter.testing.trouble import refusals
-from streamiter.testing.trouble.faults import Fault, Kind
+from streamiter.testing.trouble.injected import Fault, Kind
 
 MOST_FAILURES = 3  # of one operation on one shard, in a row: a caller that tries again gets an answer
 MOST_EMPTIES = 7  # pages in a row before a record; eight are how readers know the tip

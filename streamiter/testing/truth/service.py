@@ -9,13 +9,12 @@ from streamiter.clock import microseconds
 from streamiter.testing.http.refusal import invalid, not_found
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.life import Life
-from streamiter.testing.truth.records import ViewType
+from streamiter.testing.truth.records import FIRST_NUMBER, ViewType
 from streamiter.testing.truth.simulated_table import SimulatedTable
 from streamiter.testing.truth.streams import SimulatedStream
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
-FIRST_NUMBER = 100_000_000_000_000_000_000_000  # 24 digits, as the service's mostly are
 
 _ARN = re.compile(r"arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table/[\w.-]{3,255}/stream/[\w:.-]+")
 _TABLE = re.compile(r"[\w.-]{3,255}", re.ASCII)

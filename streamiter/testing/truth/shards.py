@@ -196,17 +196,27 @@ class SimulatedShard:
 
     def take(self, place: int, limit: int, max_bytes: int) -> list[Held]:
         """The page of records that starts here; one record at least, however large, if there is any."""
+        start = place - self.trimmed
+        return self.records[start : start + len(self.take_bodies(place, limit, max_bytes))]
+
+    def take_bodies(self, place: int, limit: int, max_bytes: int) -> list[bytes]:
+        """The same page as JSON, record by record."""
         cut = self.pages.next_cut(place)
         if cut is not None:
             limit = min(limit, cut - place)
         start = place - self.trimmed
-        page = self.records[start : start + limit]
-        size = 0
-        for count, record in enumerate(page):
-            size += len(record.body)
-            if size > max_bytes and count:
-                return page[:count]
-        return page
+        bodies: list[bytes] = []
+        while len(bodies) < limit:  # A page's worth at a time: what lies behind the page is not made into JSON.
+            more = [
+                record.body for record in self.records[start + len(bodies) : start + min(limit, len(bodies) + 1000)]
+            ]
+            bodies += more
+            if not more or sum(map(len, bodies)) > max_bytes:
+                break
+        size = sum(map(len, bodies))
+        while size > max_bytes and len(bodies) > 1:
+            size -= len(bodies.pop())
+        return bodies
 
 
 _number = attrgetter("number")

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 from streamiter.clock import floor_second
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.images import TypedImage
-from streamiter.testing.truth.records import EventName, PackedImages, SpelledOut, WrittenRecord, told_size
+from streamiter.testing.truth.records import (
+    EventName,
+    PackedImages,
+    SpelledOut,
+    WrittenRecord,
+    told_size,
+    written_record,
+)
 
 if TYPE_CHECKING:
     from streamiter.testing.truth.service import Service
@@ -63,12 +70,12 @@ def append(
     """The next record of a shard."""
     stream = table.latest
     view = stream.view
-    record = WrittenRecord(
+    record = written_record(
         table.origin(shard.id, change.event, view, user_identity),
         number,
         shard.same_time(created_us),
         now_us,
-        *change.packed,
+        change.packed,
         told_size(
             change.key,
             change.new if view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None,

@@ -14,8 +14,10 @@ import pytest
 from streamiter import InvalidOption, InvalidStream, KinesisStreams, RecordsExpired, Stream
 from streamiter.errors import PositionTrimmed
 from streamiter.position import Horizon
+from streamiter.source import kinesis_fan_out
 from streamiter.source.kinesis_fan_out import Start
 from streamiter.testing import KinesisHandle, Simulator
+from streamiter.testing.kinesis import subscription
 from tests.stream.helpers import until_raises
 
 pytestmark = pytest.mark.outdoors  # events come over a connection of their own
@@ -194,7 +196,10 @@ def test_another_stream_s_consumer_is_refused(wrong: Any, words: str):
         KinesisStreams("orders", consumer=wrong, region="us-east-1")
 
 
-def test_nothing_is_left_after_close(sim: Simulator, orders: KinesisHandle, consumer: str):
+def test_nothing_is_left_after_close(
+    sim: Simulator, orders: KinesisHandle, consumer: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(subscription, "LOOKS_BETWEEN", 1 << 60)  # a silent service: no event wakes the threads
     orders.put("S0", "a")
     with opened(sim, consumer, lateness=None) as stream:
         next(stream.follow())
@@ -203,3 +208,73 @@ def test_nothing_is_left_after_close(sim: Simulator, orders: KinesisHandle, cons
         if thread.name == "streamiter:fan-out":
             thread.join(30)
             assert not thread.is_alive()
+
+
+def test_what_waits_is_bounded_for_all_shards_together(
+    sim: Simulator, orders: KinesisHandle, consumer: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(kinesis_fan_out, "MOST_AHEAD_BYTES", 30_000)
+    sim.knobs.page_size = 10  # records an event: about 15,000 bytes
+    shards = ("S0", "S1")
+    for number in range(200):
+        for shard in shards:
+            orders.put(shard, f"{number:1000}")
+    source = source_of(sim, consumer)
+    assert source._fan_out is not None
+    iterators = {shard: source.open_iterator(orders.shard_id(shard), Horizon()) for shard in shards}
+    found: dict[str, list[bytes]] = {shard: [] for shard in shards}
+    most = 0
+    for turn in range(200):
+        shard = shards[turn % 2] if turn < 30 else min(shards, key=lambda name: len(found[name]))
+        page = source.fetch(iterators[shard], 1000)
+        found[shard] += [record.payload for record in page.records]
+        assert page.next is not None
+        iterators[shard] = page.next
+        most = max(most, source._fan_out.ahead.waiting_bytes)
+        if all(len(payloads) == 200 for payloads in found.values()):
+            break
+    assert found == {shard: [f"{number:1000}".encode() for number in range(200)] for shard in shards}
+    assert 0 < most <= 30_000 + 2 * 2 * 15_000  # one event of each shard beyond, and one that was asked for
+    source.close()
+    assert source._fan_out.ahead.waiting_bytes == 0
+
+
+def test_a_hundred_shards_are_read_by_fan_out(sim: Simulator):
+    wide = sim.create_stream("wide", " ~ ".join(f"S{number}" for number in range(100)))
+    for number in range(300):
+        wide.put(f"S{number % 100}", f"{number}")
+    registered = sim.client("kinesis").register_stream_consumer(StreamARN=wide.arn, ConsumerName="reports")
+    source = KinesisStreams("wide", client=sim.client("kinesis"), consumer=registered["Consumer"]["ConsumerARN"])
+    assert source._fan_out is not None
+    source._fan_out.clock = sim.clock
+    with Stream(source, "trim_horizon", clock=sim.clock) as stream:
+        found = {record.payload for batch in stream.batches(1000, until="caught_up") for record in batch}
+    assert found == {f"{number}".encode() for number in range(300)}
+    assert sim.calls.total("SubscribeToShard") >= 100
+
+
+def test_a_subscription_that_another_reader_takes_over_is_taken_back(
+    sim: Simulator, orders: KinesisHandle, consumer: str
+):
+    for number in range(3):
+        orders.put("S0", f"{number}")
+    position = {"Type": "LATEST"}
+    with opened(sim, consumer, lateness=None) as stream:
+        records = stream.follow()
+        assert next(records).payload == b"0"
+        sim.clock.advance(6)
+        taken = sim.client("kinesis").subscribe_to_shard(
+            ConsumerARN=consumer, ShardId=orders.shard_id("S0"), StartingPosition=position
+        )
+        orders.put("S0", "3")
+        assert [next(records).payload for _ in range(3)] == [b"1", b"2", b"3"]
+        taken["EventStream"].close()
+
+
+@pytest.mark.parametrize("kind", ["500", "503", "limit", "throttle", "cut", "reset", "bad_json", "html"])
+def test_calls_that_fail_are_made_again(sim: Simulator, orders: KinesisHandle, consumer: str, kind: Any):
+    orders.put("S0", "a")
+    sim.fault("SubscribeToShard", kind=kind, times=2)
+    with opened(sim, consumer, lateness=None) as stream:
+        assert next(stream.follow()).payload == b"a"
+    assert sim.calls.total("SubscribeToShard") >= 3

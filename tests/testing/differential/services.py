@@ -34,13 +34,16 @@ class Service(NamedTuple):
     name: str
     tables: Any
     streams: Any
+    kinesis: Any
 
 
 def connect(name: str, url: str) -> Service:
     """Clients that check nothing themselves, so that mistakes arrive."""
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     config = Config(retries={"max_attempts": 0}, parameter_validation=False, proxies={}, read_timeout=60)
-    made = [session.client(kind, endpoint_url=url, config=config) for kind in ("dynamodb", "dynamodbstreams")]
+    made = [
+        session.client(kind, endpoint_url=url, config=config) for kind in ("dynamodb", "dynamodbstreams", "kinesis")
+    ]
     return Service(name, *made)
 
 
@@ -54,7 +57,7 @@ def simulator() -> Iterator[Service]:
 def ministack(folder: Path) -> Iterator[Service]:
     port = _free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    environment |= {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "SERVICES": "dynamodb,dynamodbstreams"}
+    environment |= {"BIND_HOST": HOST, "GATEWAY_PORT": str(port), "SERVICES": "dynamodb,dynamodbstreams,kinesis"}
     environment |= {"STATE_DIR": str(folder), "TMPDIR": str(folder), "LOG_LEVEL": "WARNING"}
     with _running([sys.executable, "-W", "ignore", "-c", IMPATIENT], environment, folder, port):
         yield connect("ministack", f"http://{HOST}:{port}")

@@ -1,4 +1,4 @@
-"""Faults: Spark prints the whole call stack of an error from Python; our own errors need none, so they leave without it."""
+"""Our own errors, told plainly: they leave without the call stack that Spark would print of them."""
 
 from __future__ import annotations
 

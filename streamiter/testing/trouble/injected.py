@@ -1,4 +1,4 @@
-"""Faults: calls that are to fail, how, and how often."""
+"""Injected faults: calls that are to fail, how, and how often."""
 
 from __future__ import annotations
 

@@ -1,26 +1,153 @@
-"""The outlet: hands records out of the merge, one by one or in runs, and in between makes calls and tells of events."""
+"""The output: the outlet hands records out of the merge; a gap or a poison record stops it; a batch can be undone."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from threading import RLock, Thread
 from typing import Any
 
-from streamiter.errors import StreamiterError
+from streamiter.driving import Driver
+from streamiter.errors import InvalidOption, PoisonRecord, RecordsExpired, StreamiterError
 from streamiter.merge import Standing
+from streamiter.reading import Reading
 from streamiter.record import Record
 from streamiter.steps import ANSWERS, Steps
+from streamiter.stream.acceptance import Acceptance, Identity
 from streamiter.stream.claim import Claim, alive
-from streamiter.stream.ending import Ending
+from streamiter.stream.notices import Listener, Named, Notices, named
 from streamiter.stream.readings import Readings
-from streamiter.stream.stops import Stops
-from streamiter.stream.telling import Telling
-from streamiter.stream.undo import Undo
+from streamiter.stream.starting import Ending
 from streamiter.token import Token
+
+
+class Stops:
+    """Raises the gap or the poison record, and remembers it for `skip()`. With `skips_gaps` it raises no gap."""
+
+    def __init__(self, driver: Driver, listener: Listener, acceptance: Acceptance, *, skips_gaps: bool) -> None:
+        self.last: RecordsExpired | PoisonRecord | None = None
+        self.accepted: set[Named] = set()  # gaps further on that skip() named
+        self.acceptance = acceptance
+        self._driver = driver
+        self._listener = listener
+        self._skips_gaps = skips_gaps
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every record is returned, so that the acceptance need not look at any."""
+        return self.acceptance.is_open
+
+    def accepts(self, ending: Ending | None) -> bool:
+        """Whether to return the next record; raises PoisonRecord if the acceptance refuses it."""
+        try:
+            return self.acceptance.accepts(self._driver, ending)
+        except PoisonRecord as poison:
+            self.last = poison
+            raise
+
+    def meets_gap(self) -> bool:
+        """Raises if a gap comes next; returns True if `on_gap`, or an earlier `skip()`, accepted it."""
+        driver = self._driver
+        lane = driver.change(lambda: driver.reading.next_gap)
+        if lane is None:
+            return False
+        gap = RecordsExpired(lane.shard_id, lane.position, reason=lane.gap or "")
+        if named(gap) in self.accepted:
+            self._accept(gap, logging.INFO)
+            self.accepted.discard(named(gap))
+            return True
+        self._listener.gap_found(gap)
+        if not self._skips_gaps:
+            self.last = gap
+            raise gap
+        self._accept(gap, logging.WARNING)
+        return True
+
+    def skip(self) -> Token | None:
+        """Goes past what the last error named: accepts the gap, or passes the poison record over.
+
+        Without an error, goes past a record that is far ahead of the service's clock: returns the token to go on from.
+        """
+        last, self.last = self.last, None
+        if isinstance(last, RecordsExpired):
+            self._accept(last, logging.INFO)
+        elif isinstance(last, PoisonRecord):
+            self.acceptance.pass_over(self._driver)
+        else:
+            driver = self._driver
+            past = driver.change(lambda: driver.reading.token_past_ahead())
+            if past is None:
+                raise InvalidOption(
+                    "there is nothing to skip: skip() goes past the gap or the record that an error named"
+                )
+            self.acceptance.note_poison()
+            return past
+        return None
+
+    def clear(self) -> None:
+        """Reading goes on elsewhere: earlier gaps and poison records do not stand there."""
+        self.last = None
+        self.accepted.clear()
+        self.acceptance.clear()
+
+    def _accept(self, gap: RecordsExpired, level: int) -> None:
+        driver = self._driver
+        before = driver.reading.gaps_accepted
+        driver.change(lambda: driver.reading.skip_gap(driver.now_us, gap.shard_id))
+        if driver.reading.gaps_accepted > before:
+            self._listener.gap_accepted(gap, level)
+        else:
+            self.accepted.add(named(gap))  # to_arrow() went back to before it: it is to be met again
+
+
+BATCH = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The stream's state before a batch, and the batch itself, from when it is made until it is taken."""
+
+    token: Token
+    standing: Standing
+    passed_over: frozenset[Identity]
+    accepted: frozenset[Named]
+    duplicates: int
+    rest: dict[str, Any]  # empty: the batch was taken, or there is none
+
+    @classmethod
+    def of(cls, reading: Reading, stops: Stops) -> Undo:
+        """Where it stands now."""
+        return cls(
+            reading.token(),
+            reading.standing(),
+            frozenset(stops.acceptance.passed_over),
+            frozenset(stops.accepted),
+            stops.acceptance.duplicates,
+            {BATCH: None},
+        )
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the batch is still to be taken: if work breaks off now, the stream goes back."""
+        return bool(self.rest)
+
+    def drop(self) -> None:
+        """There is nothing to go back for."""
+        self.rest.clear()
+
+    def restore(self, stops: Stops) -> None:
+        """Restores that state, except the token."""
+        acceptance = stops.acceptance
+        acceptance.clear()
+        acceptance.passed_over = set(self.passed_over)
+        acceptance.duplicates = self.duplicates
+        stops.accepted = set(self.accepted)
+
 
 # A run has at most RUN records; with many lanes, RUN_OF_LANE for each. After a run the driver takes answers in, and the merge
 # tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that.
-RUN, RUN_OF_LANE = 512, 2
+RUN, RUN_OF_LANE = 512, 4
 _NOTHING: Iterator[Record] = iter(())
 
 
@@ -30,14 +157,14 @@ class Outlet:
     Everything else happens between `enter`, which lets one thread in at a time, and the clearing of `holder`.
     """
 
-    def __init__(self, readings: Readings, telling: Telling, stops: Stops, claim: Claim) -> None:
+    def __init__(self, readings: Readings, notices: Notices, stops: Stops, claim: Claim) -> None:
         self.ready: Iterator[Any] = _NOTHING
         self.is_closed = False
         self._undo: Undo | None = None
         self._readings = readings
         self.driver = readings.driver
         self._claim = claim
-        self._telling = telling
+        self._notices = notices
         self._stops = stops
         alive.add(self)
 
@@ -50,7 +177,7 @@ class Outlet:
 
     def enter(self, what: str) -> None:
         """Claims the stream for this thread, to read or move it; refuses a second thread, and `on_event`."""
-        self._telling.check_not_telling()
+        self._notices.check_not_telling()
         self._claim.take(what)
         try:
             self.put_back()
@@ -62,7 +189,7 @@ class Outlet:
     @property
     def is_telling_here(self) -> bool:
         """Whether `on_event` runs at this moment, on this thread."""
-        return self._telling.is_telling_here
+        return self._notices.is_telling_here
 
     def check_open(self) -> None:
         """Refuses to read a closed stream."""
@@ -72,7 +199,7 @@ class Outlet:
     def check(self, what: str) -> None:
         """Refuses `on_event`, and a process that was forked off."""
         self._claim.check_process(what)
-        self._telling.check_not_telling()
+        self._notices.check_not_telling()
 
     def put_back(self) -> None:
         """Drops the released run, which may reach past `until`; its records stay in their lanes."""
@@ -150,7 +277,7 @@ class Outlet:
             if self._stops.meets_gap():
                 continue
             driver.raise_fault()
-            self._telling.tell_ahead()
+            self._notices.tell_ahead()
             if ending is not None and ending.is_over(driver):
                 return None
             if driver.change(lambda: driver.is_pressing(since_us)):
@@ -161,7 +288,7 @@ class Outlet:
 
     def _run(self, ending: Ending | None, most: int | None) -> Iterator[Record] | None:
         """The records that can come out at this moment, if there are any."""
-        tells_late = self._telling.tell()
+        tells_late = self._notices.tell()
         if self.is_closed:  # by on_event
             return None
         longest = max(RUN, RUN_OF_LANE * len(self.driver.reading.book.merge))

@@ -1,18 +1,30 @@
-"""Where to start and where to end: what a user may name as a position, as a token or a time."""
+"""Where a stream starts and where an iteration ends: what a caller may name, and the name of the stream itself."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamiter.clock import FIRST_US, LAST_US, SECOND_US, Clock, SystemClock, microseconds
 from streamiter.errors import InvalidOption, InvalidPosition, InvalidToken
 from streamiter.moments import parse_moment
+from streamiter.reading import Mark
+from streamiter.reading.patience import Failure, Patience, retried
 from streamiter.reading.resume import token_at_start
+from streamiter.record import Record
+from streamiter.source.base import Source
+from streamiter.steps import Steps, by_clock, finish
 from streamiter.token import Token, load_token
 from streamiter.token.checks import shown
+
+if TYPE_CHECKING:
+    from streamiter.driving import Driver
+    from streamiter.reading import Reading
+
 
 CAUGHT_UP = "caught_up"
 LATEST = "latest"
@@ -127,3 +139,59 @@ def _check_stream(token: Token, stream: str) -> None:
 
 
 _KNOWN = "'trim_horizon', 'latest', a token (dict or its JSON), a time (text, datetime or arrow)"
+
+
+@dataclass(slots=True)
+class Ending:
+    """Where an iteration ends."""
+
+    before_us: int | None  # the order time that it ends before; None: at the mark
+    mark: Mark | None
+    reading: Reading | None = None  # that the mark is of
+
+    def stands_before(self, record: Record | None) -> bool:
+        """Whether the iteration ends before this record, which comes next. A late record still comes out."""
+        return self.before_us is not None and record is not None and record.order_us >= self.before_us
+
+    def is_over(self, driver: Driver) -> bool:
+        """Whether the iteration returned all its records."""
+        if self.stands_before(driver.peek()):
+            return True
+        reading = driver.reading
+        if self.mark is None and self._is_past_by_clock(reading):
+            # Nothing may ever be written after that time: then it ends with what is held once the time is over.
+            self._set_mark(driver)
+        elif self.mark is not None and self.reading is not reading:
+            self._set_mark(driver)  # reading began anew meanwhile: work was broken off, or the caller moved it
+        return self.mark is not None and reading.is_past(self.mark)
+
+    def _set_mark(self, driver: Driver) -> None:
+        self.mark, self.reading = driver.mark(), driver.reading
+
+    def _is_past_by_clock(self, reading: Reading) -> bool:
+        service_us = reading.service_us
+        if self.before_us is None or service_us is None:
+            return False
+        return service_us >= self.before_us + reading.book.lateness_us
+
+
+logger = logging.getLogger("streamiter.stream")
+
+
+def look_up(source: Source, clock: Clock, patience_seconds: float) -> str:
+    """As `naming`, on this thread."""
+    return finish(naming(source, clock, patience_seconds), by_clock(clock))
+
+
+def naming(source: Source, clock: Clock, patience_seconds: float) -> Steps[str]:
+    """The stream's name. Looking it up may take calls; calls that fail are made again, as everywhere."""
+
+    def tell(failure: Failure) -> None:
+        if failure.pause_us is None:
+            return
+        logger.info("the stream cannot be looked up yet; asked again in %.1f s", failure.pause_us / SECOND_US)
+        if failure.is_worth_a_warning:  # the caller's constructor waits: the caller is told why
+            told = "the stream cannot be looked up for %.0f s now; an error is raised after %.0f s; the last one: %s"
+            logger.warning(told, failure.tried_us / SECOND_US, patience_seconds, failure.error)
+
+    return retried(lambda: source.name, clock, Patience(microseconds(patience_seconds), tell))

@@ -1,4 +1,4 @@
-"""Kinesis' errors in our words, where they mean something else than DynamoDB's of the same name."""
+"""Kinesis' errors as ours, where they mean something else than DynamoDB's of the same name."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from botocore.exceptions import ClientError
 
 from streamiter.errors import InvalidStream, PositionTrimmed, ShardGone, SourceError, TransientError
 from streamiter.position import After, AtNumber, AtTime, Position
-from streamiter.source.aws import our_words
+from streamiter.source.aws import aws_errors
 
 _STREAM_NAME = re.compile(r"\bstream\s+\S+", re.IGNORECASE)
 
 
 @contextmanager
-def kinesis_words(
+def kinesis_errors(
     action: str, where: str, position: Position | None = None, *, gone: type[Exception] = ShardGone
 ) -> Iterator[None]:
     """Calls inside raise our errors; `position` is where a shard is being opened."""
     try:
-        with our_words(action, where, gone=gone, at_time=isinstance(position, AtTime)):
+        with aws_errors(action, where, gone=gone, at_time=isinstance(position, AtTime)):
             yield
     except ShardGone as error:
         if not _is_about_a_shard(_told(error)[1]):  # it is the stream that is not there

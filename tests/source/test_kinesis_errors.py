@@ -10,13 +10,13 @@ from botocore.exceptions import ClientError
 from streamiter import AccessDenied, InvalidStream, TransientError
 from streamiter.errors import PositionTrimmed, ShardGone, SourceError, StreamiterError
 from streamiter.position import AtNumber, AtTime, Position
-from streamiter.source.kinesis_words import kinesis_words
+from streamiter.source.kinesis_errors import kinesis_errors
 
 
 def told(code: str, message: str, position: Position | None = None) -> Exception:
     """What becomes of a refusal of GetRecords or, with a position, of GetShardIterator."""
     answer: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": 400}}
-    with pytest.raises(StreamiterError) as caught, kinesis_words("kinesis:GetRecords", "shard S0 of it", position):
+    with pytest.raises(StreamiterError) as caught, kinesis_errors("kinesis:GetRecords", "shard S0 of it", position):
         raise ClientError(answer, "GetRecords")
     return caught.value
 

@@ -63,7 +63,7 @@ def in_our_words(error: Any, where: str) -> StreamiterError:
 
 
 @contextmanager
-def kafka_words(where: str) -> Iterator[None]:
+def kafka_errors(where: str) -> Iterator[None]:
     """What the client raises inside, as our errors."""
     kafka = confluent()
     try:

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import methodcaller
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from streamiter.clock import SECOND_US
 from streamiter.record import Record
 from streamiter.steps import Answers, Pause, Steps, finish
-from streamiter.stream.batch import Batch
 from streamiter.stream.claim import READER, claimed
-from streamiter.stream.ending import Ending
-from streamiter.stream.outlet import Outlet
-from streamiter.stream.telling import Telling
-from streamiter.stream.undo import BATCH, Undo
+from streamiter.stream.notices import Notices
+from streamiter.stream.output import BATCH, Outlet, Undo
+from streamiter.stream.starting import Ending
 
 T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    R = TypeVarWithDefault("R", bound=Record, default=Record)
+else:
+    R = TypeVar("R")
 
 End = int | str | None  # an order time, "caught_up", or never
+
+
+class Batch(list[R]):
+    """Records in order, a list, with the token after the last of them."""
+
+    def __init__(self, records: Iterable[R], token: dict[str, Any]) -> None:
+        super().__init__(records)
+        self.token = token
 
 
 class Waiting:
     """Waits for records, and knows when an iteration is over."""
 
-    def __init__(self, outlet: Outlet, telling: Telling) -> None:
+    def __init__(self, outlet: Outlet, notices: Notices) -> None:
         self.outlet = outlet
         self._driver = outlet.driver
-        self._telling = telling
+        self._notices = notices
 
     def finish(self, steps: Steps[T]) -> T:
         """Does all the steps, and waits on this thread."""
@@ -85,7 +97,7 @@ class Waiting:
 
     def end(self) -> None:
         """The iteration is over: tells the caller's `on_event` how far it came."""
-        self._telling.tell_last()
+        self._notices.tell_last()
 
     def _is_over(self, ending: Ending | None) -> bool:
         return self._driver.is_drained or (ending is not None and ending.is_over(self._driver))

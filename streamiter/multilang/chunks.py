@@ -1,0 +1,103 @@
+"""Chunks: the records that wait for one child, cut into messages; the next message is made while the child is at work."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from streamiter.errors import PoisonRecord, UnreadableRecord
+from streamiter.multilang.marks import Mark
+from streamiter.multilang.records import wire_record
+from streamiter.multilang.wire import ProcessRecords, WireRecord, to_child
+
+if TYPE_CHECKING:
+    from streamiter.lease.wishes import Entry
+
+CHUNK_BYTES: Final = 4 << 20  # of payloads in one message; a record that is larger goes by itself
+
+
+class Chunk(NamedTuple):
+    """Records that go in one message."""
+
+    entries: list[Entry]
+    action: ProcessRecords
+    line: bytes
+
+
+class Undeliverable(Exception):
+    """The next record cannot be given to any child: it cannot be decoded."""
+
+    def __init__(self, entry: Entry, why: str) -> None:
+        super().__init__(why)
+        self.number = Mark(*entry.record.numbered).checkpoint if entry.record.sequence_number else ""
+        self.why = why
+
+    @property
+    def place(self) -> str:
+        """Where it is, as events tell it."""
+        return f"record {self.number or '(without a number)'}"
+
+
+class Chunks:
+    """A queue of records. `behind_ms` is asked how far its last record is behind the newest when a message is made."""
+
+    def __init__(self, most: int, behind_ms: Callable[[Entry], int], shard: str | None) -> None:
+        self._most = most
+        self._behind_ms = behind_ms
+        self._shard = shard
+        self._queue: deque[Entry] = deque()
+        self._ahead: Chunk | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._ahead or self._queue)
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """These come next."""
+        self._queue.extend(entries)
+
+    def take(self) -> Chunk:
+        """The next message; Undeliverable where its first record cannot be given to a child."""
+        chunk, self._ahead = self._ahead or self._make(), None
+        return chunk
+
+    def make_ahead(self) -> None:
+        """Makes the next message, if there is one to be made."""
+        if self._ahead is None and self._queue:
+            with suppress(Undeliverable):  # it is met again when its turn has come
+                self._ahead = self._make()
+
+    def take_all(self) -> list[Entry]:
+        """What was not given to the child yet."""
+        entries = [*([] if self._ahead is None else self._ahead.entries), *self._queue]
+        self._ahead = None
+        self._queue.clear()
+        return entries
+
+    # -- inside
+
+    def _make(self) -> Chunk:
+        """As many as one message may hold, and its line."""
+        entries: list[Entry] = []
+        records: list[WireRecord] = []
+        size = 0
+        while self._queue and len(records) < self._most:
+            try:
+                record = wire_record(self._queue[0].record)
+            except (PoisonRecord, UnreadableRecord) as error:
+                if records:
+                    break  # those before it go first
+                raise Undeliverable(self._queue[0], _why(error)) from error
+            size += len(record.data)
+            if records and size > CHUNK_BYTES:
+                break
+            entries.append(self._queue.popleft())
+            records.append(record)
+        action = ProcessRecords(records, self._behind_ms(entries[-1]))
+        return Chunk(entries, action, to_child(action, shard=self._shard))
+
+
+def _why(error: PoisonRecord | UnreadableRecord) -> str:
+    """What it says, without the advice that is for readers of a Stream."""
+    return str(error).partition(";")[0]
