@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamiter.app.call import Call, uncancelled
+from streamiter.app.call import Call, finished, uncancelled
 from streamiter.app.desk import Desk
 from streamiter.app.feed import Events, Feed
 from streamiter.app.forms import Form
@@ -134,7 +134,7 @@ class OneByOne(Work):
                     break
                 desk.begin(entry.number)
                 try:
-                    function(*self.arguments(self.prepared(entry)))
+                    finished(function(*self.arguments(self.prepared(entry))))
                 except Exception as error:
                     return error
                 finally:
@@ -308,7 +308,7 @@ class Instances(Batches):
         if asyncio.iscoroutinefunction(function):
             await function(*arguments)
         else:
-            await self.threads.call(partial(function, *arguments))
+            finished(await self.threads.call(partial(function, *arguments)))
 
 
 class Streams(Work):
