@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 SECOND_US = 1_000_000
 FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_800_000_000  # what a datetime can tell: years 1 to 9999
+_BOOT_TIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 FIRST_SECOND, LAST_SECOND = FIRST_US // SECOND_US, LAST_US // SECOND_US - 1  # the same; rounded to microseconds, too
 
 
@@ -47,8 +48,7 @@ class SystemClock:
 
 def booted() -> float:
     """Seconds that never run backwards, and go on while the machine sleeps, where the system can tell."""
-    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
+    return time.monotonic() if _BOOT_TIME is None else time.clock_gettime(_BOOT_TIME)
 
 
 class Effort:

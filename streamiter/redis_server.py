@@ -69,6 +69,7 @@ class Server:
         db: int | None = None,
         is_raw: bool = False,
         is_cluster: bool = False,
+        layout: str = "",
     ) -> None:
         self.is_cluster = is_cluster
         self._url = url
@@ -77,6 +78,7 @@ class Server:
         self._call_seconds = call_seconds
         self._db = db
         self._is_raw = is_raw
+        self._layout = layout  # what types its keys have, for who finds another one
         self._client: Any = None
         self._is_closed = False
 
@@ -136,6 +138,11 @@ class Server:
         word = _WORD_OF.get(type(error).__name__, str(error).partition(" ")[0])
         if isinstance(error, known.AuthenticationError | known.NoPermissionError) or word in ("WRONGPASS", "NOPERM"):
             return AccessDenied(f"{self._told} refuses this user: {type(error).__name__}; check its URL and ACL")
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return AccessDenied(
+                f"{self._told}: its certificate is not one that this machine trusts; name the authority that signed it by the "
+                "environment variable SSL_CERT_FILE"
+            )
         if word == "OOM":
             return Throttled(f"{self._told}: {_FULL}")
         if word == "BUSY":
@@ -144,7 +151,13 @@ class Server:
             return TransientError(f"{self._told}: {_PASSING[word]}")
         if isinstance(error, known.ConnectionError | known.TimeoutError | known.RedisClusterException):
             return TransientError(f"{self._told}: {type(error).__name__}: is the server reached?")
-        return self._refusal(f"{self._told}: {error}")
+        if word == "WRONGTYPE":
+            told = f": {self._layout}" if self._layout else ""
+            return self._refusal(
+                f"{self._told}: one of its keys holds a value of another type, which another program wrote{told}. TYPE KEY "
+                "tells which one it is: rename or delete that"
+            )
+        return self._refusal(f"{self._told}: {str(error).partition(' script: ')[0]}")
 
     def close(self, *, for_good: bool) -> None:
         """Closes the connections; unless it is for good, a later call opens some again."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from streamiter.app.clock import WorkerClock
 from streamiter.app.declared import declare
 from streamiter.app.events import AppEvent
+from streamiter.app.garbage import passing_over_what_lasts
 from streamiter.app.observer import Observer
 from streamiter.app.policies import Halt, Policy
 from streamiter.app.processor import Processor
@@ -219,7 +220,8 @@ class App:
         A second SIGTERM or Ctrl-C ends it at once. What a processor raises, where its policy is Halt(), comes out of here.
         `only`: the names of the processors and timers that run here; all others do not.
         """
-        asyncio.run(self._run(only))
+        with passing_over_what_lasts():
+            asyncio.run(self._run(only))
 
     async def serve(self, *, only: Sequence[str] | None = None) -> None:
         """Runs inside your own event loop until `stop()`. Cancelling it stops it the same way. `only` as for `run`."""

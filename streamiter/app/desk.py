@@ -87,6 +87,14 @@ class Desk:
         """The processor has this record, or the batch that begins with it."""
         self._begun_us[number] = self._host.now_us()
 
+    def may_begin(self, number: int) -> bool:
+        """Whether this record may be handed over at this very moment (law 9); then the processor has it."""
+        now_us = self._host.now_us()
+        is_allowed = self._host.engine.may_deliver(self.lease.key, self.lease.fence, now_us)
+        if is_allowed:
+            self._begun_us[number] = now_us
+        return is_allowed
+
     def end(self, number: int) -> None:
         """The processor has it no more."""
         self._begun_us.pop(number, None)

@@ -25,17 +25,14 @@ else:
     R = TypeVar("R")
 
 
-ACKS = 64  # a run that never waits for anything tells so many at once: pages are fetched beside it
+ACKS = 256  # a run that never waits for anything tells so many at once: pages are fetched beside it
 
 
 class Giver(Protocol):
     """What the feed may ask and tell of its lease."""
 
-    def may_deliver(self) -> bool:
-        """Whether a record may be handed over at this very moment."""
-
-    def begin(self, number: int) -> None:
-        """The processor has this record."""
+    def may_begin(self, number: int) -> bool:
+        """Whether this record may be handed over at this very moment; then the processor has it."""
 
     def end(self, number: int) -> None:
         """The processor has it no more."""
@@ -122,12 +119,12 @@ class Feed:
         """The next entry, if one is here and may be handed over."""
         if not self._waiting or self.is_closed:
             return None
-        if not self._giver.may_deliver():
+        entry = self._waiting[0]
+        if not self._giver.may_begin(entry.number):
             self._return_waiting()  # they come again once the lease is certain
             return None
-        entry = self._waiting.popleft()
+        self._waiting.popleft()
         self._handed[entry.number] = entry
-        self._giver.begin(entry.number)
         return entry
 
     def ack_all(self) -> None:
@@ -135,7 +132,10 @@ class Feed:
         if self._handed:
             if not self._acked:
                 asyncio.get_running_loop().call_soon(self.tell_acked)
-            self._acked += self.take_unacked()
+            self._acked += self._handed.values()
+            for number in self._handed:
+                self._giver.end(number)
+            self._handed.clear()
             if len(self._acked) >= ACKS:
                 self.tell_acked()
 
@@ -175,7 +175,8 @@ class Events(Generic[R]):
 
     async def records(self) -> AsyncGenerator[R, None]:
         """One record after the other; each counts as processed once the next is asked for."""
-        while (entry := await self._feed.next()) is not None:
+        # Where one is here already, as nearly always in a backlog, nothing is awaited.
+        while (entry := self._feed.next_now() or await self._feed.next()) is not None:
             yield self._given(entry)
             self._feed.ack_all()
 

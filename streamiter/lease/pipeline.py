@@ -52,7 +52,7 @@ class Pipeline:
     def push(self, records: Iterable[tuple[Checkpoint, Any, Any]], now_us: int = 0, tip_us: int | None = None) -> None:
         """A page: for each record its checkpoint, its group, and itself; it came to the shard's tip at `tip_us`."""
         number = self._next
-        entries = [Entry(number, *told) for number, told in enumerate(records, number)]
+        entries = [Entry(number, place, group, record) for number, (place, group, record) in enumerate(records, number)]
         if entries:
             self._next += len(entries)
             self._ways.add(entries, now_us)

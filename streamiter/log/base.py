@@ -69,8 +69,9 @@ class Slice(NamedTuple):
 def page_of(found: Slice, following: ShardIterator) -> Page[LogRecord]:
     """What a look brought, as a page of a source."""
     records, is_tip, service_us = found
-    size = sum(len(record.raw_payload or b"") + len(record.key or b"") for record in records)
-    return Page(records, following, service_us, caught_up=is_tip, size_bytes=size + _RECORD_BYTES * len(records))
+    carried = [record.raw_payload for record in records], [record.key for record in records]
+    size = sum(sum(map(len, filter(None, told))) for told in carried) + _RECORD_BYTES * len(records)
+    return Page(records, following, service_us, caught_up=is_tip, size_bytes=size)
 
 
 class Log(Source[LogRecord]):

@@ -22,7 +22,7 @@ from streamiter.errors import (
 from streamiter.log.base import Ends, Entry, Log, Slice
 from streamiter.log.kafka_errors import confluent, in_our_words, kafka_errors
 from streamiter.log.kafka_lanes import Lanes
-from streamiter.log.kafka_messages import Deliveries, records_of
+from streamiter.log.kafka_messages import Deliveries
 from streamiter.urls import options_of
 
 CALL_SECONDS = 5.0  # no call takes longer; an append as long as the client's own tries, `delivery.timeout.ms`
@@ -158,12 +158,12 @@ class KafkaLog(Log):
                 first, last = self._watermarks(partition)
                 if not first <= after <= last:
                     raise PositionTrimmed(f"{self._where(partition)}: what follows entry {after} is not held")
-            messages, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
-            if not messages:  # asks whether that is still so: what the consumer knows may be some time old
+            records, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
+            if not records:  # asks whether that is still so: what the consumer knows may be some time old
                 _, last = self._watermarks(partition)
-                messages, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
-            is_tip = not messages and lanes.written(partition) <= end
-        return Slice(records_of(str(partition), messages), is_tip, seen_us)
+                records, end = lanes.take(partition, after, limit, last, CALL_SECONDS)
+            is_tip = not records and lanes.written(partition) <= end
+        return Slice(records, is_tip, seen_us)
 
     def seek(self, partition: int, time_us: int) -> int:
         """By the broker's index of times."""

@@ -72,6 +72,7 @@ class RedisLog(Log):
             db=None if options.is_cluster else options.db,
             is_raw=True,
             is_cluster=options.is_cluster,
+            layout=f"{options.key} is a hash, and {options.key}.0 and so on are streams",
         )
         if options.is_cluster and options.hash_tag == "none":
             # The partitions lie on several nodes: these have a clock each, and no call waits for all of them.
@@ -93,6 +94,11 @@ class RedisLog(Log):
             raise InvalidStream(
                 f"{self._told}: there is no such log (no key {self._options.key}); make it by grow(8) of its Log or its "
                 f"Topic, or by redis-cli: HSET {self._options.key} {_PARTITIONS} 8"
+            )
+        if not found.isdigit() or int(found) < 1:
+            raise InvalidStream(
+                f"{self._told}: the field {_PARTITIONS} of {self._options.key} is to be a number, 1 or more, and is not: mend "
+                f"it by redis-cli: HSET {self._options.key} {_PARTITIONS} 8"
             )
         self._known = max(self._known, int(found))
         return self._known

@@ -55,7 +55,7 @@ return {redis.call('TIME'), info, redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'C
 
 # KEYS: the log's own key. ARGV: so many partitions.
 GROW = Script("""
-local known = tonumber(redis.call('HGET', KEYS[1], 'partitions') or '0')
+local known = tonumber(redis.call('HGET', KEYS[1], 'partitions') or '0') or 0
 if known < tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'partitions', ARGV[1]) end
 """)
 

@@ -97,9 +97,7 @@ def _order_times(all_created: list[int | None], floor_us: int | None, has_all_ti
 def places_after(before: Place | None, told: Told) -> list[Place | None]:
     """The places of these records, after the place of the record before; None stands for the number alone."""
     numbers = told.numbers
-    # Digits of one length compare as the numbers do; leading zeros do no harm.
-    is_rising = told.is_of_one_length and all(map(lt, numbers, numbers[1:]))
-    if is_rising and (before is None or int(numbers[0]) > before.number):
+    if not told.spoiled and _are_rising(told) and (before is None or int(numbers[0]) > before.number):
         return [None] * len(numbers)  # as it nearly always is
     places: list[Place | None] = []
     for number in numbers:
@@ -109,6 +107,12 @@ def places_after(before: Place | None, told: Told) -> list[Place | None]:
             before = before.next(number)
         places.append(before)
     return places
+
+
+def _are_rising(told: Told) -> bool:
+    """Whether each number is greater than the one before it. Digits of one length compare as the numbers do."""
+    numbers: list[str] | list[int] = told.numbers if told.is_of_one_length else list(map(int, told.numbers))
+    return all(map(lt, numbers, numbers[1:]))
 
 
 def stamp(records: Sequence[Record], rank: Rank, times: list[int], places: list[Place | None]) -> None:

@@ -337,11 +337,6 @@ class Reading:
         return None if ahead is None or service_us is None else token_past(self.token(), ahead, service_us)
 
     @property
-    def clock_before(self) -> int:
-        """How many records were returned before this reading."""
-        return self.book.token.clock
-
-    @property
     def retries(self) -> int:
         """How many calls failed and were made again."""
         return self._patience.retries
@@ -365,11 +360,6 @@ class Reading:
     def service_us(self) -> int | None:
         """The newest service time of any answer."""
         return self.book.service_us
-
-    @property
-    def is_read_out(self) -> bool:
-        """Whether every known shard was returned to its end, and no gap stands there."""
-        return self.book.is_read_out
 
     @property
     def is_drained(self) -> bool:

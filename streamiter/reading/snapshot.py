@@ -37,7 +37,7 @@ def snapshot(reading: Reading, returned: Standing | None, *, is_whole: bool) -> 
     lanes = [lane for lane in book.lanes.values() if not lane.is_drained]
     ahead = reading.ahead if is_whole else None
     return Snapshot(
-        records=returned.clock - reading.clock_before,
+        records=returned.clock - reading.book.token.clock,
         late=returned.late,
         gaps=reading.gaps_accepted,
         gone=reading.shards_gone,

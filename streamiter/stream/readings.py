@@ -40,7 +40,7 @@ class Tally:
 
     def add(self, reading: Reading, standing: Standing) -> None:
         """A reading ended; `standing`: how many of its records were returned."""
-        self.records += standing.clock - reading.clock_before
+        self.records += standing.clock - reading.book.token.clock
         self.late += standing.late
         self.gaps += reading.gaps_accepted
         self.gone += reading.shards_gone

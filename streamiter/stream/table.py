@@ -77,7 +77,7 @@ def columns(records: Sequence[Record], stream: str, record_type: type[Record]) -
 
 
 def _columns(record_type: type[Record]) -> list[tuple[str, str, Values | None]]:
-    """Name, type, and how to find the values in records that are unfolded; None stands for the stream's ARN."""
+    """Name, type, and how to find the values in records decoded whole; None stands for the stream's ARN."""
     if issubclass(record_type, KinesisChange):
         return [*_changes(ChangeRecord), *_DESTINATION]
     if issubclass(record_type, ChangeRecord):

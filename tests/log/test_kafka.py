@@ -73,6 +73,25 @@ def test_a_partition_is_read_from_any_place_again_and_again(log):
         assert payloads(read_on(log, 1, after, 20 - after, limit=3)) == list(range(after, 20))
 
 
+def test_what_an_interrupted_reader_had_in_its_hands_comes_again(log, monkeypatch):
+    log.append(1, numbered(*range(20)))
+    read_on(log, 1, 0, 1, limit=1)
+    whole = lanes.runs_of
+
+    def interrupted(messages: Any) -> Any:
+        found = whole(messages)
+        if any(run.records for run in found):
+            monkeypatch.setattr(lanes, "runs_of", whole)
+            raise KeyboardInterrupt
+        return found
+
+    log.append(1, numbered(*range(20, 40)))
+    monkeypatch.setattr(lanes, "runs_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        payloads(read_on(log, 1, 1, 39))
+    assert payloads(read_on(log, 1, 1, 39)) == list(range(1, 40))
+
+
 def test_a_tip_is_told_and_left(log):
     log.append(2, numbered(0))
     read_on(log, 2, 0, 1)

@@ -101,6 +101,34 @@ def test_a_tombstone_is_told_from_a_field_of_another_client_s(log: Log, app: str
     assert json.loads(theirs.payload) == {"user": "ann", "tombstone": ""}
 
 
+def test_a_field_that_stands_there_twice_is_not_lost(log: Log, app: str, client: redis.Redis):
+    client.execute_command(
+        "XADD", f"__strm:{app}.orders.0", "*", "payload", "1", "payload", "2", "key", "a", "key", "b"
+    )
+    (record,) = log.read(0, 0, 10).records
+    assert (record.payload, record.key, record.headers) == (b"2", b"b", (("payload", b"1"), ("key", b"a")))
+
+
+@pytest.mark.parametrize("written", ["abc", "-4", "0", ""])
+def test_a_number_of_partitions_that_is_none_is_told_and_mended(log: Log, app: str, client: redis.Redis, written: str):
+    client.hset(f"__strm:{app}.orders", "partitions", written)
+    with pytest.raises(InvalidStream, match=rf"HSET __strm:{app}.orders partitions"):
+        log.partitions()
+    log.grow(3)
+    assert log.partitions() == 3
+
+
+def test_a_key_of_another_type_is_told_with_what_it_is_to_be(log: Log, app: str, client: redis.Redis):
+    client.set(f"__strm:{app}.orders.0", "something else")
+    for call in (
+        lambda: log.read(0, 0, 10),
+        lambda: log.append(0, [Entry(b"")]),
+        lambda: log.publish("bill", {"0": 10}),
+    ):
+        with pytest.raises(InvalidStream, match=rf"__strm:{app}.orders.0 and so on are streams"):
+            call()
+
+
 def test_partitions_grow_and_never_shrink(log: Log):
     log.grow(5)
     log.grow(3)

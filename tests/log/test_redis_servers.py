@@ -10,8 +10,9 @@ import pytest
 import redis
 
 from streamiter import App, Stream
-from streamiter.errors import InvalidStream, Throttled, TransientError
+from streamiter.errors import AccessDenied, InvalidStream, Throttled, TransientError
 from streamiter.log.locate import open_log
+from streamiter.redis_server import Server
 from streamiter.store import Table, open_store
 from tests.log.redis_rig import fill, payloads
 from tests.store import servers
@@ -32,6 +33,13 @@ def test_a_server_that_is_away_is_a_passing_trouble(tmp_path: Path):
         fill(log, 1, first=3)
         assert payloads(log, numbers[-1]) == [b"3"]
     log.close()
+
+
+def test_a_certificate_that_is_not_trusted_is_told_at_once():
+    server = Server("rediss://127.0.0.1:1", "the log", InvalidStream)
+    refused = redis.ConnectionError("Error 1 connecting to host:1. [SSL: CERTIFICATE_VERIFY_FAILED] self-signed")
+    told = server.explained(refused)
+    assert isinstance(told, AccessDenied) and "SSL_CERT_FILE" in str(told)
 
 
 def test_a_full_memory_a_replica_and_a_busy_server_are_told_apart(tmp_path: Path):

@@ -115,9 +115,9 @@ def test_it_stands_when_the_stream_turns_out_to_be_disabled():
 def test_a_stream_whose_gap_stands_is_not_read_out():
     reading = resumed(Token(1, STREAM, lanes=(TokenLane("S1", floor=LONG_AGO, ended=LONG_AGO),)))
     now_us = list_for(reading, 0, 60, LEAF)
-    assert stands(reading) and not reading.is_read_out and not reading.is_drained
+    assert stands(reading) and not reading.book.is_read_out and not reading.is_drained
     reading.skip_gap(now_us)
-    assert reading.is_read_out
+    assert reading.book.is_read_out
 
 
 @pytest.mark.parametrize("is_childless", [True, False])

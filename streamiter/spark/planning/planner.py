@@ -123,7 +123,7 @@ class Planner:
 
     def _is_over(self) -> bool:
         """Whether the stream is disabled and read to its end: no child of any shard will follow."""
-        return self._reading.is_final and self._reading.is_read_out
+        return self._reading.is_final and self._reading.book.is_read_out
 
     def harvest(
         self, most_records: int | None = None, most_bytes: int | None = None, mark: Mark | None = None
