@@ -43,8 +43,8 @@ MUTANTS = (
     Mutant(
         "hands over what waits in a feed without asking",
         "feed",
-        "if not self._giver.may_deliver():",
-        "if False:",
+        "if not self._giver.may_begin(entry.number):",
+        "if not self._giver.may_begin(entry.number) and False:",
         102,
     ),
     Mutant(
