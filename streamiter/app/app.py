@@ -71,6 +71,8 @@ class App:
         options.check_clock(clock)
         if on_event is not None and not callable(on_event):
             raise InvalidOption(f"on_event= takes a function of one event, not a {type(on_event).__name__}")
+        if worker_id is not None and (not isinstance(worker_id, str) or not worker_id.isprintable()):
+            raise InvalidOption(f"worker_id= takes a name, not {worker_id!r}")
         seconds, records = checkpoint_every if isinstance(checkpoint_every, tuple) else (checkpoint_every, 1000)
         self.name = name
         self.store: str | Store = f"sqlite:///{name}.db" if store is None else store

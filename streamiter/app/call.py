@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streamiter.app.threads import Calls
+from streamiter.errors import InvalidOption
 
 if TYPE_CHECKING:
     from streamiter.app.processor import Processor
@@ -38,9 +40,18 @@ class Call:
 
     async def _through(self, depth: int, first: Any, rest: list[Any]) -> None:
         if depth < len(self._middleware):
-            await self._middleware[depth](first, lambda told: self._through(depth + 1, told, rest))
+            handed: list[Coroutine[Any, Any, None]] = []
+
+            def call_next(told: Any) -> Coroutine[Any, Any, None]:
+                handed.append(self._through(depth + 1, told, rest))
+                return handed[-1]
+
+            await self._middleware[depth](first, call_next)
+            for coroutine in handed:
+                if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+                    finished(coroutine, "middleware called call_next(record) and did not await it")
         elif self._is_async:
-            await self._function(first, *rest)
+            finished(await self._function(first, *rest))
         else:
             await self._threads.call(partial(self._on_a_thread, first, *rest))
 
@@ -48,7 +59,18 @@ class Call:
         if not self._may_deliver():
             self.is_withheld = True
             raise Withheld
-        self._function(*arguments)
+        finished(self._function(*arguments))
+
+
+def finished(
+    result: Any, told: str = "the function returned what is still to be run: write it as async def, without yield"
+) -> None:
+    """Refuses what a plain function returned where it is a coroutine or a generator: its record would count as processed."""
+    if result is None or not (inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)):
+        return
+    if inspect.iscoroutine(result):
+        result.close()
+    raise InvalidOption(told)
 
 
 async def uncancelled(called: Awaitable[Any]) -> None:

@@ -48,7 +48,9 @@ def declare(
     makes = found.model if model is None else model
     record = found.record if isinstance(found, Topic) and model is None else None
     handler = read_form(function, model=record or makes)
-    name = name or function.__name__
+    name = name or getattr(function, "__name__", None)
+    if name is None:
+        raise InvalidOption(f"a processor is known by its function's name, and {function!r} has none; say name=")
     if not isinstance(name, str) or not name.isprintable() or "/" in name:
         raise InvalidOption(f"a processor's name is a word without slashes, not {name!r}")
     if not isinstance(on_error, Policy):
@@ -69,11 +71,15 @@ def declare(
         raise InvalidOption(
             f"{name}: middleware= goes with records, values and batches; events are asked for by the function"
         )
+    if isinstance(middleware, str) or not isinstance(middleware, Sequence):
+        raise InvalidOption(f"{name}: middleware= takes a list, such as [timed], not {middleware!r}")
     for one in middleware:
         if not is_coroutine(one):
             raise InvalidOption(
                 f"{name}: middleware is written `async def (record, call_next)`, and awaits call_next(record); not {one!r}"
             )
+    if key is not None and not callable(key):
+        raise InvalidOption(f"{name}: key= takes a function of a record, not a {type(key).__name__}")
     for option, asked in (("where", where), ("key", key)):
         if callable(asked) and is_coroutine(asked):
             raise InvalidOption(

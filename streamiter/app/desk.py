@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamiter.app")
 
 
+HALTED_PAUSE_US = 24 * 3600 * SECOND_US  # after a failure that ends the app: the record comes again on the next start
 LOST_PAUSE_US = SECOND_US  # after an effect was refused for another worker has the lease; by then the rows tell
 
 
@@ -107,9 +108,9 @@ class Desk:
         """What surrounds a call of the processor's function with so many records."""
         return self._host.span(self.lease, records)
 
-    def may_deliver(self) -> bool:
-        """Whether records may be handed over at this very moment (law 9)."""
-        return self._host.engine.may_deliver(self.lease.key, self.lease.fence, self._host.now_us())
+    def may_deliver(self, number: int | None = None) -> bool:
+        """Whether records, or the one of this number, may be handed over at this very moment (law 9)."""
+        return self._host.engine.may_deliver(self.lease.key, self.lease.fence, self._host.now_us(), number)
 
     def ack(self, entries: Sequence[Entry]) -> None:
         """These are processed."""
@@ -222,4 +223,4 @@ class Desk:
             self.give_back(entries)
         else:
             self._host.fail(ProcessorFailed(processor.name, key, place, error))
-            self.give_back(entries)
+            self._host.happen(lambda now: engine.nacked(key, fence, numbers, now + HALTED_PAUSE_US, now))

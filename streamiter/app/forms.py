@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, get_origin, get_type_hints
 
 from streamiter.app.feed import Events
@@ -59,7 +60,7 @@ def read_form(function: Any, *, model: Any = None) -> Handler:
     name = getattr(function, "__name__", repr(function))
     if not callable(function):
         raise InvalidOption(f"{name} is no function: {FORMS}")
-    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+    if _yields(function):
         raise InvalidOption(f"{name} has a yield in it: {FORMS}")
     parameters = _positional(function, name)
     hints = _hints(function)
@@ -86,6 +87,8 @@ def _read_class(cls: type) -> Handler:
         raise InvalidOption(f"{cls.__name__}() is made without arguments, once for each lease: {error}") from None
     for name in ("process", "initialize"):
         hook = getattr(cls, name, None)
+        if hook is not None and _yields(hook):
+            raise InvalidOption(f"{cls.__name__}.{name} has a yield in it: {FORMS}")
         if hook is not None and len(_positional(hook, f"{cls.__name__}.{name}")) != 2:  # with self
             wanted = "process(self, batch)" if name == "process" else "initialize(self, lease)"
             raise InvalidOption(f"{cls.__name__}.{name} is written {wanted}: {FORMS}")
@@ -126,6 +129,11 @@ def _hints(function: Any) -> dict[str, Any]:
         return get_type_hints(function if inspect.isroutine(function) else type(function).__call__)
     except Exception:  # names that exist for type checkers alone: then the parameter's name tells
         return {}
+
+
+def _yields(function: Any) -> bool:
+    called = function if inspect.isroutine(function) or isinstance(function, partial) else type(function).__call__
+    return inspect.isasyncgenfunction(called) or inspect.isgeneratorfunction(called)
 
 
 def is_coroutine(function: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamiter.app.call import finished
 from streamiter.app.forms import Form, Handler
 from streamiter.app.policies import Policy
 from streamiter.app.repeats import Repeat
@@ -102,7 +103,9 @@ class Processor:
             record.use_model(self.model)
         elif self.model is not None:
             record.forget_model()  # of a record that comes again; `where` is about what the service sent
-        return self.where(record)
+        found = self.where(record)
+        finished(found, "where= returned what is still to be run: it takes a def, not async def")
+        return found
 
     def value_of(self, record: Record) -> Any:
         """What the model made of a record."""
@@ -113,7 +116,9 @@ class Processor:
         if isinstance(record, Repeat):
             return None
         if self.key is not None:
-            return self.key(record)
+            found = self.key(record)
+            finished(found, "key= returned what is still to be run: it takes a def, not async def")
+            return found
         if isinstance(record, SpoiledRecord):
             return None
         if isinstance(record, ChangeRecord):

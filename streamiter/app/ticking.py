@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamiter.app.call import uncancelled
+from streamiter.app.call import finished, uncancelled
 from streamiter.app.events import TimerFailed, TimerMissed
 from streamiter.app.forms import Form, Handler
 from streamiter.app.held import HeldLease
@@ -85,7 +85,7 @@ class Runs:
 
     def _call(self, timer: Timer, call: Any) -> None:
         try:  # here on the thread: it works on when nobody waits for it any more
-            call()
+            finished(call())
         finally:
             self.running.discard(timer.name)
 

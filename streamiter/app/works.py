@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamiter.app.call import Call, uncancelled
+from streamiter.app.call import Call, finished, uncancelled
 from streamiter.app.desk import Desk
 from streamiter.app.feed import Events, Feed
 from streamiter.app.forms import Form
@@ -69,9 +69,9 @@ class Work(ABC):
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    def call(self, function: Any) -> Call:
-        """The function, as it is called."""
-        return Call(function, self.processor, self.threads, self.desk.may_deliver)
+    def call(self, function: Any, number: int | None = None) -> Call:
+        """The function, as it is called; with the `number` of the one record that it gets, where that may fill a hole."""
+        return Call(function, self.processor, self.threads, partial(self.desk.may_deliver, number))
 
     def arguments(self, first: Any) -> tuple[Any, ...]:
         """What the function is called with."""
@@ -134,7 +134,7 @@ class OneByOne(Work):
                     break
                 desk.begin(entry.number)
                 try:
-                    function(*self.arguments(self.prepared(entry)))
+                    finished(function(*self.arguments(self.prepared(entry))))
                 except Exception as error:
                     return error
                 finally:
@@ -183,10 +183,10 @@ class SideBySide(Work):
             self.run(self._one(entry))
 
     async def _one(self, entry: Entry) -> None:
-        if not self.desk.may_deliver():
+        if not self.desk.may_deliver(entry.number):
             self.desk.give_back([entry])
             return
-        call = self.call(self.processor.handler.function)
+        call = self.call(self.processor.handler.function, entry.number)
         self.desk.begin(entry.number)
         raised: Exception | None = None
         with self.desk.span(1) as span:
@@ -308,7 +308,7 @@ class Instances(Batches):
         if asyncio.iscoroutinefunction(function):
             await function(*arguments)
         else:
-            await self.threads.call(partial(function, *arguments))
+            finished(await self.threads.call(partial(function, *arguments)))
 
 
 class Streams(Work):

@@ -64,9 +64,9 @@ class Engine:
         """When `tick` is to be called next."""
         return self._ledger.timers.next_us
 
-    def may_deliver(self, key: str, fence: int, now_us: int) -> bool:
-        """Whether records of this lease may be handed to the processor at this very moment: asked right before (law 9)."""
-        return self._holdings.may_deliver(key, fence, now_us)
+    def may_deliver(self, key: str, fence: int, now_us: int, number: int | None = None) -> bool:
+        """Whether records of this lease, or the one of this number, may be handed over now: asked right before (law 9)."""
+        return self._holdings.may_deliver(key, fence, now_us, number)
 
     @property
     def held(self) -> dict[str, Lease]:

@@ -104,9 +104,20 @@ class Hold:
             raise AssertionError(f"a hold of {self.key} cannot go from {self.stage.name} to {stage.name}")
         self.stage = stage
 
+    def keep(self) -> None:
+        """It is not let go after all."""
+        self.promised = None
+        self.pipeline.keep()
+        self.move(Stage.HELD)
+
     def is_valid(self, now_us: int, pace: Pace) -> bool:
         """Whether no other worker can have taken the lease by now, by our own clock (law 9)."""
         return self.valid_from_us is not None and now_us < self.valid_from_us + pace.valid_us
+
+    def may_deliver(self, number: int | None) -> bool:
+        """Whether records may be delivered in this stage; or at least the one of this number. Any thread may ask."""
+        fills_hole = self.stage is Stage.DRAINING and number is not None and self.pipeline.is_hole(number)
+        return self.stage is Stage.HELD or fills_hole
 
     def is_mine(self, standing: Lease | None, me: str) -> bool:
         """Whether a row that stands is still this hold's: each change of hands raises the fence."""

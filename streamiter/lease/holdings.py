@@ -40,10 +40,10 @@ class Holdings:
         """Whether the lease is in our hands, and can be handed over."""
         return key in self.holds and self.holds[key].stage is Stage.HELD and key not in self.stuck
 
-    def may_deliver(self, key: str, fence: int, now_us: int) -> bool:
-        """Whether records of this lease may be handed over at this very moment (law 9)."""
+    def may_deliver(self, key: str, fence: int, now_us: int, number: int | None = None) -> bool:
+        """Whether records of this lease, or this one, may be handed over at this very moment (law 9)."""
         hold = self.at(key, fence)
-        return hold is not None and hold.stage is Stage.HELD and hold.is_valid(now_us, self._ledger.pace)
+        return hold is not None and hold.may_deliver(number) and hold.is_valid(now_us, self._ledger.pace)
 
     def deadline_us(self, key: str, fence: int) -> int:
         """Until when no other worker can have the lease; 0 where it is ours no more."""
@@ -232,25 +232,21 @@ class Holdings:
         """A pause is over: what failed is delivered again."""
         hold = self.holds.get(key)
         if hold is not None:
-            self.pump(hold, now_us)
+            self.go_on(hold, now_us)
 
     def pump(self, hold: Hold, now_us: int) -> None:
         """Delivers what may be delivered, and asks for more."""
-        if hold.stage is not Stage.HELD:
+        if hold.stage not in (Stage.HELD, Stage.DRAINING):
             return
-        if hold.is_valid(now_us, self._ledger.pace):
-            entries = hold.pipeline.take(now_us)
-            if entries:
-                self._ledger.wishes.append(Deliver(hold.key, hold.lease.fence, entries))
-        if hold.pipeline.wants_page:
+        if hold.is_valid(now_us, self._ledger.pace) and (entries := hold.pipeline.take(now_us)):
+            self._ledger.wishes.append(Deliver(hold.key, hold.lease.fence, entries))
+        if hold.stage is Stage.HELD and hold.pipeline.wants_page:
             self._fetch(hold)
-        if hold.pipeline.is_done:
+        if hold.stage is Stage.HELD and hold.pipeline.is_done:
             hold.move(Stage.ENDING)
             self._on_end(hold, now_us)
-        else:
-            again_us = hold.pipeline.again_us(now_us)
-            if again_us is not None:
-                self._ledger.timers.set(Timer.AGAIN, again_us, hold.key)
+        elif (again_us := hold.pipeline.again_us(now_us)) is not None:
+            self._ledger.timers.set(Timer.AGAIN, again_us, hold.key)
 
     # -- letting go
 
@@ -259,7 +255,7 @@ class Holdings:
         hold = self.holds[key]
         if hold.stage in (Stage.HELD, Stage.ENDING):
             hold.move(Stage.DRAINING)
-            hold.pipeline.is_let_go = True
+            hold.pipeline.let_go(now_us + self._ledger.pace.filling_us)
             self._ledger.wishes.append(Drain(key, hold.lease.fence))
             hold.promised = taker
             self._ledger.timers.set(Timer.GRACE, now_us + self._ledger.pace.grace_us, key)
@@ -285,8 +281,7 @@ class Holdings:
             self._ledger.timers.set(Timer.GRACE, now_us + self._ledger.pace.grace_us, key)
         elif not hold.pipeline.is_idle:  # else it waits for the store alone
             self.stuck.add(key)
-            hold.promised, hold.pipeline.is_let_go = None, False
-            hold.move(Stage.HELD)
+            hold.keep()
         self.go_on(hold, now_us)
 
     def complete(self, key: str, children: list[str], now_us: int) -> None:
@@ -368,7 +363,10 @@ class Holdings:
             self.pump(hold, now_us)
         elif hold.stage is Stage.ENDING:
             self._on_end(hold, now_us)
-        elif hold.stage is Stage.DRAINING and hold.pipeline.is_idle and hold.attempt is None:
+        elif hold.stage is Stage.DRAINING:
+            self.pump(hold, now_us)  # it may have holes to fill
+            if not hold.pipeline.is_idle or hold.attempt is not None:
+                return
             hold.move(Stage.RELEASING)
             self._send(hold, hold.as_it_is.at_rest(**{PROMISED: hold.promised})._replace(owner=None), now_us)
 

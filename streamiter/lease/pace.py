@@ -36,6 +36,11 @@ class Pace:
         return self.failover_us - self.failover_us // _MARGIN
 
     @property
+    def filling_us(self) -> int:
+        """How long a lease that is let go delivers records before others that are acked, so that these do not come again."""
+        return min(self.failover_us, self.grace_us // 2)
+
+    @property
     def renew_us(self) -> int:
         """How often leases are renewed, and workers show that they are alive."""
         return self.failover_us // 3

@@ -21,7 +21,7 @@ class Pipeline:
         self.is_ended = False  # the shard's last page came
         # The shard's tip as of this moment, in service time, is what all acked records come to.
         self.tip_us: int | None = None
-        self.is_let_go = False  # nothing more of it is delivered here
+        self.is_let_go = False  # nothing more of it is delivered here, but to fill holes
         self.done = 0  # so many records are in the acked prefix
         self._sent = 0  # ... and were, when the checkpoint was last sent
         self._ways = SideBySide(order) if order.by_key else InOrder(order)
@@ -77,6 +77,16 @@ class Pipeline:
         else:
             self._ways.give_back(number, again_us)
 
+    def let_go(self, until_us: int) -> None:
+        """The lease is to be released: no more is delivered, but what fills holes in the acked records until that moment."""
+        self.is_let_go = True
+        self._ways.let_go(until_us)
+
+    def keep(self) -> None:
+        """The lease is kept after all."""
+        self.is_let_go = False
+        self._ways.let_go(None)
+
     def abandon(self) -> None:
         """No more is waited for: what is out counts as not processed."""
         self._has_parted = True
@@ -108,7 +118,17 @@ class Pipeline:
         """The records that are to be delivered now; from here on they are out."""
         if self.gap is not None or self.quarantine is not None:
             return ()
+        if self.is_let_go:
+            return self._ways.take_holes(now_us)
         return self._ways.take(now_us, is_last=self.is_ended)
+
+    def is_hole(self, number: int) -> bool:
+        """Whether this record may be delivered though the lease is let go: others behind it are acked. Any thread may ask."""
+        return self._ways.is_hole(number)
+
+    @property
+    def _has_holes(self) -> bool:
+        return self.gap is None and self.quarantine is None and self._ways.has_holes
 
     @property
     def checkpoint(self) -> str:
@@ -143,8 +163,8 @@ class Pipeline:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is out; the processor has ended, too, where it is to say so."""
-        return self._ways.out == 0 and self._has_parted
+        """Whether nothing is out, or has to go out first; the processor has ended, too, where it is to say so."""
+        return self._ways.out == 0 and self._has_parted and not self._has_holes
 
     @property
     def is_read(self) -> bool:

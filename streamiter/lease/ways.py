@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice, repeat
+from itertools import islice, repeat, takewhile
 from typing import Any, NamedTuple
 
 from streamiter.errors import InvalidOption
@@ -123,6 +123,21 @@ class InOrder:
         for number in range(first, first + self._sent):
             self.give_back(number, None)
 
+    # What is out is a run from the first record that is not acked, so no record is missing before others that are done.
+
+    has_holes = False
+
+    def let_go(self, until_us: int | None) -> None:
+        """The lease is to be released."""
+
+    def take_holes(self, now_us: int) -> tuple[Entry, ...]:
+        """What is to go out though the lease is let go."""
+        return ()
+
+    def is_hole(self, number: int) -> bool:
+        """Whether this record may go out though the lease is let go."""
+        return False
+
     def again_us(self, now_us: int) -> int | None:
         """When more can go out."""
         if now_us < self._paused_us:
@@ -183,7 +198,12 @@ class _State(Enum):
 
 
 class SideBySide:
-    """One record of each key at a time, and as many keys as `concurrency` says."""
+    """One record of each key at a time, and as many keys as `concurrency` says.
+
+    A key's records wait for each other, while later ones of other keys are acked: the acked prefix ends before a hole. A lease
+    that is let go there would have its next owner repeat what is acked behind the hole, though nobody failed (law 11). So
+    holes are filled first; but those whose key rests for long, since its record failed, are not waited for.
+    """
 
     def __init__(self, order: Order) -> None:
         self._concurrency = order.concurrency
@@ -191,6 +211,8 @@ class SideBySide:
         self._states: dict[int, _State] = {}
         self._out_groups: set[Hashable] = set()
         self._paused_us: dict[Hashable, int] = {}  # until when groups rest whose record failed
+        self._last_acked = -1  # the greatest number that ever was
+        self._until_us: int | None = None  # the lease is let go: holes are filled until then
         self.out = 0
 
     @property
@@ -211,18 +233,14 @@ class SideBySide:
 
     def take(self, now_us: int, *, is_last: bool) -> tuple[Entry, ...]:
         """What is to go out now."""
-        taken = tuple(self._free(now_us))
-        for entry in taken:
-            self._states[entry.number] = _State.OUT
-            self.out += 1
-            self._out_groups.add(_group(entry))
-        return taken
+        return self._send(self._free(now_us))
 
     def ack(self, numbers: Sequence[int]) -> Done:
         """These are done; gives what now is, with all before it."""
         for number in numbers:
             if self._states.get(number) is _State.OUT:
                 self._come_back(number, _State.ACKED)
+                self._last_acked = max(self._last_acked, number)
         done = []
         for first, state in self._states.items():
             if state is not _State.ACKED:
@@ -241,14 +259,49 @@ class SideBySide:
             if again_us is not None:
                 self._paused_us[_group(self._entries[number])] = again_us
 
+    def let_go(self, until_us: int | None) -> None:
+        """The lease is to be released: holes are filled until that moment. None: it is kept after all, or given up."""
+        self._until_us = until_us
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether records wait to go out before the lease can be released, so that nothing that is acked comes again."""
+        until_us = self._until_us
+        return until_us is not None and any(
+            state is _State.WAITING and self._paused_us.get(_group(self._entries[number]), 0) < until_us
+            for number, state in self._states.items()
+            if number < self._last_acked
+        )
+
+    def take_holes(self, now_us: int) -> tuple[Entry, ...]:
+        """What is to go out though the lease is let go."""
+        if self._until_us is None or now_us >= self._until_us:
+            self._until_us = None
+            return ()
+        return self._send(takewhile(lambda entry: entry.number < self._last_acked, self._free(now_us)))
+
+    def is_hole(self, number: int) -> bool:
+        """Whether this record may go out though the lease is let go. Any thread may ask."""
+        return self._until_us is not None and number < self._last_acked
+
     def abandon(self) -> None:
         """What is out counts as not processed."""
+        self._until_us = None
         for number in [number for number, state in self._states.items() if state is _State.OUT]:
             self._come_back(number, _State.WAITING)
 
     def again_us(self, now_us: int) -> int | None:
-        """When the first group that rests goes on."""
-        return min((moment for moment in self._paused_us.values() if moment > now_us), default=None)
+        """When the first group that rests goes on, or holes are filled no longer."""
+        moments = (*self._paused_us.values(), *(() if self._until_us is None else (self._until_us,)))
+        return min((moment for moment in moments if moment > now_us), default=None)
+
+    def _send(self, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        taken = tuple(entries)
+        for entry in taken:
+            self._states[entry.number] = _State.OUT
+            self.out += 1
+            self._out_groups.add(_group(entry))
+        return taken
 
     def _free(self, now_us: int) -> Iterator[Entry]:
         room = self._concurrency - self.out

@@ -14,6 +14,7 @@ from streamiter.source.base import ShardPage
 # How often a page may fail before its listing begins anew, for its cursor may be at fault. It does not at once, or a stream of
 # many pages might never be listed to its end.
 MOST_FAILURES = 3
+LONGEST_START_US = 2 * SECOND_US  # how long `next` waits for listings
 MOST_BROKEN = 2  # listings in a row that may lead in a circle, before the circle is taken for the end
 
 
@@ -87,9 +88,13 @@ class Listing:
         first_us = wanted_us if self.pages is None and wanted_us is not None else 0
         return max(first_us, self._again_us, self._pace.free_us)
 
-    def is_refused(self, now_us: int) -> bool:
-        """Whether a page failed, and waits to be asked for again."""
-        return self._again_us > now_us
+    def rests_until(self, now_us: int, since_us: int, due_us: int | None) -> int | None:
+        """When a reader should look again that has waited since `since_us`, and can open no shard before the next page.
+
+        Pages are paced, and several listings may have to agree. What failed, or is due much later, is not waited for.
+        """
+        is_soon = due_us is not None and now_us < due_us <= since_us + LONGEST_START_US
+        return due_us if is_soon and self._again_us <= now_us else None
 
     def ask(self, now_us: int, begin: Callable[[int], int]) -> ListAsk:
         """Asks for the next page; `begin` gives the ticket of a listing that begins."""

@@ -35,7 +35,6 @@ from streamiter.token import DAY_US, Token
 
 PREFETCH_BYTES = 64 * 1024 * 1024
 PATIENCE_US = 60_000_000
-LONGEST_START_US = 2_000_000  # how long `next` waits for listings that are paced, or are to agree
 
 
 class Wishes(NamedTuple):
@@ -124,23 +123,14 @@ class Reading:
     @property
     def _waits_for_listing(self) -> bool:
         """Whether nothing can come out before the shards are listed."""
-        if self.book.merge.is_blocked:
-            return True
         holder = self.book.merge.held_by
-        return holder is not None and self.book.discovery.is_waiting(holder)
+        return self.book.merge.is_blocked or (holder is not None and self.book.discovery.is_waiting(holder))
 
     def rests_until(self, now_us: int, since_us: int) -> int | None:
-        """When a reader that has waited since `since_us` should look again, though no call is under way.
-
-        That is when the first rest ends, of those shards that were opened and have not answered yet. And when the next page
-        or listing is due without which no shard can be opened at all: listings are paced, and several may have to agree.
-        """
-        opening_us = self.asking.schedule.opening_us(now_us)
-        if opening_us is not None or self.book.discovery.is_whole or self._listing.is_refused(now_us):
-            return opening_us
-        due_us = self._listing_due_us
-        is_soon = due_us is not None and now_us < due_us <= since_us + LONGEST_START_US
-        return due_us if is_soon else None
+        """When a reader that has waited since `since_us` should look again, though no call is under way."""
+        opening_us = self.asking.schedule.opening_us(now_us)  # shards that were opened have to rest before they answer
+        is_listing = opening_us is None and not self.book.discovery.is_whole
+        return self._listing.rests_until(now_us, since_us, self._listing_due_us) if is_listing else opening_us
 
     def is_open(self, shard_id: str) -> bool:
         """Whether the shard's iterator is still of use."""

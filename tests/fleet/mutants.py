@@ -226,12 +226,18 @@ MUTANTS = (
         "        self._ledger.timers.set(Timer.RETRY, now_us + self._ledger.pace.retry_us * min(attempt.tries, 4), key)",
         "        pass",
     ),
+    _one(
+        "lets a lease go at a hole, so that what is acked behind it comes again",
+        "pipeline",
+        "        self._ways.let_go(until_us)\n",
+        "        pass\n",
+    ),
     # Law 15
     _one(
         "releases what is still being processed",
         "holdings",
-        "hold.stage is Stage.DRAINING and hold.pipeline.is_idle and",
-        "hold.stage is Stage.DRAINING and",
+        "            if not hold.pipeline.is_idle or hold.attempt is not None:",
+        "            if hold.attempt is not None:",
     ),
     _one(
         "leaves without releasing",

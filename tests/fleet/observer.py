@@ -36,6 +36,7 @@ class Holding:
     done: set[int] = field(default_factory=set)
     out: set[int] = field(default_factory=set)
     again: set[int] = field(default_factory=set)  # failed: may be delivered again
+    went_on_at: int = 0  # when a record was delivered that lies behind all that are done
 
 
 class Observer:
@@ -187,6 +188,11 @@ class Observer:
             last += 1
         if not after.completed and _place(after.checkpoint) < last and not self.may_abandon:
             self.wrong(11, f"{holding.owner} let {key} go at {after.checkpoint}, and had acked up to {last}")
+        behind = {place for place in holding.done if not after.completed and place > _place(after.checkpoint)}
+        has_had_time = self.agenda.now - holding.went_on_at >= min(self.failover, self.grace // 2) * 0.85
+        may_come_again = holding.again or holding.out or has_had_time or self.may_abandon or "gap" in after.progress
+        if behind and self.by_key and not may_come_again:
+            self.wrong(11, f"{holding.owner} let {key} go at {after.checkpoint}, and had acked {sorted(behind)}")
         if holding.out and not self.may_abandon:
             self.wrong(15, f"{holding.owner} let {key} go while {sorted(holding.out)} were being processed")
 
@@ -214,10 +220,13 @@ class Observer:
         if owner != worker or row is None or row.value.fence != fence:
             self.wrong(9, f"{worker} delivered {places} of {key} (fence {fence}), which is {owner}'s by now")
             return
-        if worker in self.leaving:
+        holding = self.holdings[key]
+        fills_hole = self.by_key and max(places) < max(holding.done, default=0)
+        if not fills_hole:
+            holding.went_on_at = self.agenda.now
+        if worker in self.leaving and not fills_hole:
             self.wrong(15, f"{worker} delivered {places} of {key} after it was told to stop")
         self._check_parents(worker, key, "delivered")
-        holding = self.holdings[key]
         for place in places:
             self._check_order(holding, worker, key, place, places)
             if place <= _place(row.value.checkpoint) or place in holding.done or place in holding.out:

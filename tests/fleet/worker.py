@@ -241,7 +241,10 @@ class Process:
         return tuple(Shard(child.id, child.parents, child.closed) for child in self.source.children(key))
 
     def _do_Deliver(self, wish: Any) -> None:
-        if not self.engine.may_deliver(wish.key, wish.fence, self.clock):
+        if not all(
+            self.engine.may_deliver(wish.key, wish.fence, self.clock, entry.number if self.by_key else None)
+            for entry in wish.entries
+        ):
             self.engine.returned(wish.key, wish.fence, [entry.number for entry in wish.entries], self.clock)
             return
         self.witness.delivered(self.name, wish.key, wish.fence, [entry.record for entry in wish.entries])

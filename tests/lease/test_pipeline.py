@@ -234,3 +234,51 @@ def test_nothing_goes_out_in_quarantine():
     made = pipeline("abc", batch=2)
     made.quarantine = "the second cannot be read"
     assert out(made) == [] and not made.wants_page
+
+
+def test_what_is_let_go_fills_the_holes_before_what_is_acked_and_goes_no_further():
+    made = pipeline("aabac", by_key=True, concurrency=2)
+    assert out(made) == [0, 2]
+    made.ack(2)
+    made.let_go(100)
+    assert out(made) == []  # a is at work, and c lies behind all that is acked
+    assert made.is_hole(1) and not made.is_hole(3)
+    made.ack(0)
+    assert not made.is_idle
+    assert out(made, now=50) == [1]
+    made.ack(1)
+    assert made.is_idle
+    assert made.checkpoint == "3"
+    assert out(made, now=60) == []
+
+
+def test_a_hole_whose_record_failed_is_waited_for_if_it_comes_again_in_time():
+    for again_us, waits in [(80, True), (200, False)]:
+        made = pipeline("ab", by_key=True, concurrency=2)
+        assert out(made) == [0, 1]
+        made.ack(1)
+        made.let_go(100)
+        made.give_back(0, again_us)
+        assert made.is_idle is not waits
+        assert out(made, now=80) == ([0] if waits else [])
+
+
+def test_holes_are_filled_no_longer_than_until_that_moment():
+    made = pipeline("aab", by_key=True, concurrency=2)
+    out(made)
+    made.ack(2)
+    made.let_go(100)
+    assert made.again_us(50) == 100
+    made.ack(0)
+    assert not made.is_idle
+    assert out(made, now=100) == []
+    assert made.is_idle
+
+
+def test_one_that_is_kept_after_all_goes_on():
+    made = pipeline("aac", by_key=True, concurrency=1)
+    assert out(made) == [0]
+    made.let_go(100)
+    made.keep()
+    made.ack(0)
+    assert out(made, now=500) == [1]

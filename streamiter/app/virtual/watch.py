@@ -10,6 +10,7 @@ from functools import partial
 from random import Random
 from typing import Any, Protocol
 
+from streamiter.app.call import finished
 from streamiter.app.feed import Events
 from streamiter.app.forms import Form, Handler
 from streamiter.app.held import HeldLease
@@ -142,7 +143,7 @@ class _Watch:
     def _call(self, function: Any, wants_lease: bool, first: Any, lease: HeldLease) -> None:
         records, is_last = self._begin(first, lease)
         try:
-            function(*((first, lease) if wants_lease else (first,)))
+            finished(function(*((first, lease) if wants_lease else (first,))))
         except Exception as error:
             if is_last:
                 self._witness.failed(lease, records, error)
@@ -153,7 +154,7 @@ class _Watch:
     async def _call_async(self, function: Any, wants_lease: bool, first: Any, lease: HeldLease) -> None:
         records, is_last = self._begin(first, lease)
         try:
-            await function(*((first, lease) if wants_lease else (first,)))
+            finished(await function(*((first, lease) if wants_lease else (first,))))
         except Exception as error:
             if is_last:
                 self._witness.failed(lease, records, error)

@@ -17,6 +17,29 @@ class Holding:
     is_fresh: bool = False  # it was never read from, or an operator said that it is read from the horizon again
     done: set[int] = field(default_factory=set)
     out: set[int] = field(default_factory=set)  # with the function
+    failed: set[int] = field(default_factory=set)
+    went_on_us: int = 0  # when a record was delivered that lies behind all that are done
+
+    def is_hole(self, places: list[int]) -> bool:
+        """Whether these lie before another one that is done."""
+        return max(places) < max(self.done, default=0)
+
+    def begin(self, places: list[int], now_us: int | None) -> None:
+        """These are with the function. `now_us`: they lie behind all that are done."""
+        self.out.update(places)
+        self.failed.difference_update(places)
+        self.went_on_us = self.went_on_us if now_us is None else now_us
+
+    def fail(self, places: set[int]) -> None:
+        """The function failed on these."""
+        self.out -= places
+        self.failed |= places
+
+    def done_behind(self, place: int, since_us: int) -> list[int]:
+        """What is done beyond a checkpoint, and comes again though all before it could have been done, too, in time."""
+        if self.failed or self.out or self.went_on_us <= since_us:
+            return []
+        return sorted(done for done in self.done if done > max(place, self.given_up))
 
     def finish(self, place: int) -> None:
         """One is done."""

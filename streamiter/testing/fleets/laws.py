@@ -16,7 +16,7 @@ from streamiter.app.virtual.given import GivenRecords, GivenShard
 from streamiter.app.virtual.process import WorkerProcess
 from streamiter.app.virtual.tap import Tap, identity
 from streamiter.app.virtual.times import Times
-from streamiter.lease.lease import ACCEPTED, END, TIP, TOTAL, Lease
+from streamiter.lease.lease import ACCEPTED, END, GAP, QUARANTINE, TIP, TOTAL, Lease
 from streamiter.lease.operator import OPERATOR
 from streamiter.lease.pace import Pace
 from streamiter.record import Record
@@ -177,6 +177,9 @@ class Observer(Account):
                 self.wrong(
                     11, f"{writer} let {after.key} go behind record {place}, and had processed the first {holding.low}"
                 )
+            behind = holding.done_behind(place, self._times.now_us - self.laws.pace.filling_us * 17 // 20)
+            if behind and self.laws.processor.order == "key" and after.progress.keys().isdisjoint((GAP, QUARANTINE)):
+                self.wrong(11, f"{writer} let {after.key} go behind record {place}, and had processed {behind}")
         if holding.out:
             self.wrong(15, f"{writer} let {after.key} go while records {sorted(holding.out)} were being processed")
 
@@ -253,7 +256,9 @@ class Observer(Account):
             owner = None if row is None else f"{row.owner}'s (fence {row.fence})"
             self.wrong(9, f"{worker} delivered a record of {key} (fence {lease.fence}), which is {owner} by now")
             return
-        if self.laws.workers[worker].leaving_us is not None:
+        places = [self.tap.place(record) for record in records]
+        fills_hole = self.laws.processor.order == "key" and self.holdings[key].is_hole(places)
+        if self.laws.workers[worker].leaving_us is not None and not fills_hole:
             self.wrong(15, f"{worker} delivered a record of {key} after it was told to stop")
         if key == TOTAL:
             self._begun_total(records)
@@ -262,14 +267,13 @@ class Observer(Account):
         self._check_parents(worker, key, "delivered")
         holding = self.holdings[key]
         checkpoint = self.tap.place_of(key, row.checkpoint)
-        places = [self.tap.place(record) for record in records]
         self._begun_behind(holding, row, places[0] - 1)
         for number, (place, record) in enumerate(zip(places, records, strict=True)):
             is_known = place <= checkpoint or place in holding.done or place in holding.out
             if is_known and place not in self._doubted.get(key, ()):
                 self.wrong(11, f"{worker} delivered record {place} of {key} again, without need")
             self._check_order(holding, worker, place, record, set(places[:number]))
-        holding.out.update(places)
+        holding.begin(places, None if fills_hole else self._times.now_us)
 
     def _check_order(self, holding: Holding, worker: str, place: int, record: Record, together: set[int]) -> None:
         by_key = self.laws.processor.order == "key"
@@ -308,7 +312,7 @@ class Observer(Account):
         if holding is not None and lease.key == TOTAL:
             self.total.failed(records)
         elif holding is not None:
-            holding.out.difference_update(self.tap.place(record) for record in records)
+            holding.fail({self.tap.place(record) for record in records})
 
     def passed(self, worker: str, records: Sequence[Record]) -> None:
         """These count as processed."""
@@ -344,8 +348,7 @@ class Observer(Account):
     def lost(self, worker: str) -> None:
         """A worker is gone: what it had and did not checkpoint may come again."""
         self.last_change_us = self._times.now_us
-        for key in [key for key, holding in self.holdings.items() if holding.owner == worker]:
-            del self.holdings[key]
+        self.holdings = {key: holding for key, holding in self.holdings.items() if holding.owner != worker}
 
     # -- at the end
 
@@ -356,9 +359,8 @@ class Observer(Account):
             if (row := self.laws.lease(key)) is not None:
                 self._give_up_trimmed(row)
             if truth is not None and not truth.shards[key].parents and not self._places.get(key):
-                self._give_up(
-                    truth.shards[key], truth.shards[key].trimmed
-                )  # its horizon moved on, and nothing was read
+                # Its horizon moved on, and nothing was read.
+                self._give_up(truth.shards[key], truth.shards[key].trimmed)
             done, wanted = self._prefix.get(key, 0), self._length(key)
             if done < wanted:
                 self.wrong(11, f"of {key} the first {done} of {wanted} records are processed: the rest is lost")
@@ -367,8 +369,8 @@ class Observer(Account):
 
     def _length(self, shard_id: str) -> int:
         """How many records a shard has, as far as is known."""
-        truth = self.laws.truth
-        return len(self.tap.seen.get(shard_id, {}) if truth is None else truth.shards[shard_id].records)
+        truth, seen = self.laws.truth, self.tap.seen
+        return len(seen.get(shard_id, {}) if truth is None else truth.shards[shard_id].records)
 
     def _unread(self, shard_id: str) -> int:
         """How many of its records were neither read nor given up."""
@@ -376,9 +378,7 @@ class Observer(Account):
         return self._length(shard_id) - len(known)
 
     def _may_deliver(self, worker: str, lease: HeldLease, row: Lease) -> bool:
-        if (
-            row.owner == OPERATOR
-        ):  # workers wait a failover then: so does the one that has the lease, if it hears nothing
+        if row.owner == OPERATOR:  # workers wait a failover then; its owner, too, if it hears nothing
             holding = self.holdings.get(lease.key)
             return holding is not None and (holding.owner, holding.fence) == (worker, lease.fence)
         return (row.owner, row.fence) == (worker, lease.fence)
