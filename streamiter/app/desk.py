@@ -90,7 +90,7 @@ class Desk:
     def may_begin(self, number: int) -> bool:
         """Whether this record may be handed over at this very moment (law 9); then the processor has it."""
         now_us = self._host.now_us()
-        is_allowed = self._host.engine.may_deliver(self.lease.key, self.lease.fence, now_us)
+        is_allowed = self._host.engine.may_deliver(self.lease.key, self.lease.fence, now_us, number)
         if is_allowed:
             self._begun_us[number] = now_us
         return is_allowed

@@ -137,8 +137,12 @@ class ChildDesk:
 
     # -- what works ask and tell
 
-    def may_deliver(self) -> bool:
+    def may_deliver(self, _: int | None = None) -> bool:
         """The daemon sees to it that this child alone has the shard."""
+        return self.is_open
+
+    def may_begin(self, _: int) -> bool:
+        """The same for a record that the processor has then."""
         return self.is_open
 
     def now_us(self) -> int:
