@@ -61,9 +61,9 @@ def test_changes_without_a_key_are_changes(sim: Simulator, client: Any):
 def test_elsewhere_a_key_is_required(sim: Simulator):
     client = sim.client("kinesis")
     client.create_stream(StreamName="orders", ShardCount=1)
-    with refused("InvalidArgumentException", "PartitionKey"):
+    with refused("ValidationException", "partitionKey"):
         client.put_record(StreamName="orders", Data=b"1")
-    with refused("InvalidArgumentException", "PartitionKey"):
+    with refused("ValidationException", "partitionKey"):
         client.put_records(StreamName="orders", Records=[{"Data": b"1", "PartitionKey": "a"}, {"Data": b"2"}])
     with refused("InvalidArgumentException", "ON_DEMAND"):
         client.create_stream(StreamName="others", ShardCount=1, RecordDistributionStrategy="AUTO")
