@@ -63,8 +63,14 @@ class Query:
         self.batches = 0
 
     def run(self, **told: str) -> None:
-        """Reads all that is there, and stops."""
+        """Reads all that is there, and stops, as Spark does also where the query fails."""
         reader = StreamReader(self._options_of(**told), self._schema)
+        try:
+            self._read(reader, told)
+        finally:
+            reader.stop()
+
+    def _read(self, reader: StreamReader, told: dict[str, str]) -> None:
         reader.prepareForTriggerAvailableNow()
         start = self._at or reader.initialOffset()
         assert reader.initialOffset() == reader.initialOffset()
@@ -77,7 +83,6 @@ class Query:
             self.batches += 1
             start = end
         self._at = start
-        reader.stop()
 
     def _read_again(self, start, end, keys, told) -> None:
         """As after a crash: another process, which knows nothing but the offsets."""
@@ -255,8 +260,10 @@ def test_a_micro_batch_whose_end_is_held_no_more_fails_instead_of_waiting_for_it
     again = StreamReader(options_of(served), standard_schema())
     with pytest.raises(RecordsExpired, match=f"record {written[-1].sequence_number}, up to which it was read before"):
         keys_of(again, again.partitions(start, end))
+    again.stop()
     skipping = StreamReader(options_of(served, failOnDataLoss="false"), standard_schema())
     assert keys_of(skipping, skipping.partitions(start, end)) == []
+    skipping.stop()
 
 
 def test_a_token_of_another_stream_is_told(served):
@@ -271,6 +278,8 @@ def test_a_token_of_another_stream_is_told(served):
     other = StreamReader(told, standard_schema())
     with pytest.raises(InvalidToken, match="disabled and enabled again") as raised:
         other.latestOffset(start, other.getDefaultReadLimit())
+    other.stop()
+    reader.stop()
     assert old in str(raised.value)
     assert len(traceback.extract_tb(raised.value.__traceback__)) <= 3, "without the calls that it came through"
 
