@@ -189,9 +189,9 @@ class _Subscription:
                 self._ahead.remove(self._events.get_nowait()[2])
         # To close a connection here would wait until the thread that reads it gets its next event, seconds later. To
         # shut it down wakes the thread at once, and the thread closes it. (urllib3 can do so from version 2.3 on.)
-        raw = getattr(self._stream, "_raw_stream", None)
+        raw: Any = getattr(self._stream, "_raw_stream", None)
         with contextlib.suppress(Exception):  # the connection may have ended already
-            raw.shutdown()  # type: ignore[union-attr]
+            raw.shutdown()
 
     def _listen(self) -> None:
         """Takes events off the connection while there is room for them; runs on a thread of its own."""

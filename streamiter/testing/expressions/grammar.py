@@ -14,7 +14,7 @@ What was parsed once is remembered: a client sends few expressions, many times e
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from streamiter.testing.expressions.terms import (
@@ -86,7 +86,7 @@ def parse_update(text: str) -> Update:
         if clause in seen:
             raise Malformed(f'The "{clause}" section can only be used once in an update expression;')
         seen.add(clause)
-        changes += _several(words, lambda words, clause=clause: _change(words, clause))  # type: ignore[misc]
+        changes += _several(words, partial(_change, clause=clause))
     return tuple(changes)
 
 
