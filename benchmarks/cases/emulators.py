@@ -1,12 +1,14 @@
 """Emulators: PutItem and GetRecords beside ministack and moto's server, raw and by boto3; and a million records.
 
-Each server is a process of its own. The raw client is another, and does the same for all: it sends requests whose bytes were made
-before, over one connection or four that are kept alive, receives as many bytes as Content-Length says, and decodes nothing. So the
-time is the server's, the kernel's, and what little such a client needs (`client_microseconds` says how much). Four connections keep
-a server busy while the client works; with one, server and client wait for each other. The CPU time is that of the server's
-process alone. A call is a PutItem of a new item of 130 bytes in a table with a stream, or a GetRecords of 1,000 of the records
-that these wrote: the same item and the same number of records for each server, and it is checked that they tell of the same
-changes. A backlog is read page by page from its start, each page from where the one before it ended.
+Each server is a process of its own. The raw client is another, and does the same for all: it sends requests whose bytes were
+made before, over one connection or four that are kept alive, receives as many bytes as Content-Length says, and decodes
+nothing. So the time is the server's, the kernel's, and what little such a client needs (`client_microseconds` says how much).
+Four connections keep a server busy while the client works; with one, server and client wait for each other. The CPU time is
+that of the server's process alone.
+
+A call is a PutItem of a new item of 130 bytes in a table with a stream, or a GetRecords of 1,000 of the records that these
+wrote: the same item and the same number of records for each server, and it is checked that they tell of the same changes. A
+backlog is read page by page from its start, each page from where the one before it ended.
 """
 
 from __future__ import annotations

@@ -1,0 +1,124 @@
+"""Rendering: records as GetRecords' JSON. Their images are JSON already, and what stands around those is the same for many."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from streamiter.clock import SECOND_US
+
+if TYPE_CHECKING:
+    from streamiter.testing.truth.records import WrittenRecord
+
+RENDERED_BYTES = 4 * 1024 * 1024
+
+# A record has its number, counted from the first one, and its size as one integer.
+FIRST_NUMBER = 100_000_000_000_000_000_000_000  # 24 digits, as the service's mostly are
+SIZE_BITS = 30
+MOST_SIZE = (1 << SIZE_BITS) - 1
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Frame(NamedTuple):
+    """What stands around the members that are each record's own; and which images a stream of its view type tells of."""
+
+    start: bytes
+    view: bytes
+    serial: bytes  # of the table: how the events' ids begin
+    end: bytes
+    has_new: bool
+    has_old: bool
+
+
+def frame_of(region: str, view: str, event: str, serial: int, user_identity: dict[str, str] | None) -> Frame:
+    """The frame of many records."""
+    identity = b"" if user_identity is None else b',"userIdentity":%b' % _encode(user_identity)
+    return Frame(
+        start=b'{"awsRegion":"%b","dynamodb":{' % region.encode(),
+        view=b',"StreamViewType":"%b"},"eventID":"' % view.encode(),
+        serial=b"%08x" % serial,
+        end=b'","eventName":"%b","eventSource":"aws:dynamodb","eventVersion":"1.1"%b}' % (event.encode(), identity),
+        has_new=view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
+        has_old=view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"),
+    )
+
+
+def rendered(records: Sequence[WrittenRecord]) -> list[bytes]:
+    """The records as JSON. A page's thousand are made in one go, and members are read where they lie: to call a function or a
+    property for each record takes as long as all the rest."""
+    bodies = []
+    created_us, created = None, b""
+    for record in records:
+        if record.rendered is not None:
+            bodies.append(record.rendered)
+            continue
+        if record.created_us is not created_us:  # those of one second share it
+            created_us = record.created_us
+            created = b"" if created_us is None else b'"ApproximateCreationDateTime":%b,' % seconds_json(created_us)
+        start, view, serial, end, has_new, has_old = record.origin.frame
+        packed = record.number_and_size
+        number = event = b"%021d" % (FIRST_NUMBER + (packed >> SIZE_BITS))
+        if record.is_spelled:
+            event = _spelled_event(record)
+        new = record.new_json if has_new else None
+        old = record.old_json if has_old else None
+        new_name = b"" if new is None else b',"NewImage":'
+        old_name = b"" if old is None else b',"OldImage":'
+        bodies.append(
+            b'%b%b"Keys":%b%b%b%b%b,"SequenceNumber":"%b","SizeBytes":%d%b%b%b%b'
+            % (
+                start,
+                created,
+                record.key_json,
+                new_name,
+                new or b"",
+                old_name,
+                old or b"",
+                number,
+                packed & MOST_SIZE,
+                view,
+                serial,
+                event,
+                end,
+            )
+        )
+    return bodies
+
+
+class Rendered:
+    """The records whose JSON is at hand: those written of late, for those who follow the stream ask for them soon."""
+
+    def __init__(self, most_bytes: int = RENDERED_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._records: deque[WrittenRecord] = deque()
+
+    def note(self, record: WrittenRecord) -> None:
+        """A record's JSON is made, and kept until there is that much of newer ones."""
+        [record.rendered] = rendered((record,))
+        self._records.append(record)
+        self._bytes += len(record.rendered)
+        while self._bytes > self._most_bytes and len(self._records) > 1:
+            oldest = self._records.popleft()
+            self._bytes -= len(oldest.rendered or b"")
+            oldest.rendered = None
+
+
+def seconds_json(time_us: int) -> bytes:
+    """A moment as the service writes it, exactly: 1.75E9, not 1750000000."""
+    if time_us < SECOND_US:
+        return _encode(time_us / SECOND_US)
+    digits = str(time_us)
+    return f"{digits[0]}.{digits[1:].rstrip('0') or '0'}E{len(digits) - 7}".encode()
+
+
+def _spelled_event(record: WrittenRecord) -> bytes:
+    """What the id of an event ends with whose record a test spelled out: its number may be another record's, too, but its place
+    is not, and no number begins with f. No two records have the same id."""
+    assert record.spelled is not None
+    place = record.spelled.place
+    return b"%024d" % record.number if place is None else b"f%023x" % place
