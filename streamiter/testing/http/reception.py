@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hmac
 import logging
 import math
@@ -186,10 +187,15 @@ class Reception:
         request_id = f"{self._requests:052d}" if _ID2_HEADER not in answer.headers else str(UUID(int=self._requests))
         answer.headers |= {"Server": "Server", "x-amzn-RequestId": request_id}
         if self.knobs.date:
-            answer.headers["Date"] = formatdate(math.floor(now_us / SECOND_US + self.knobs.skew), usegmt=True)
+            answer.headers["Date"] = _date(math.floor(now_us / SECOND_US + self.knobs.skew))
         if crc != "absent" and answer.following is None:
             answer.headers["x-amz-crc32"] = str(zlib.crc32(answer.body) ^ (crc == "wrong"))
         return answer
+
+
+@functools.lru_cache(maxsize=8)
+def _date(seconds: int) -> str:
+    return formatdate(seconds, usegmt=True)
 
 
 def _nobody(_: int) -> bytes:

@@ -138,8 +138,11 @@ class SimulatedStream:
     def shard_of(self, number: int) -> SimulatedShard:
         """The open shard that a hashed key belongs to: a child has a part of its parent's keys, so that a key stays
         within its lineage, whatever rolls and splits come."""
+        opened = self.open_shards()
+        if len(opened) == 1:
+            return opened[0]
         by_root: dict[str, list[SimulatedShard]] = {}
-        for shard in self.open_shards():
+        for shard in opened:
             by_root.setdefault(shard.share.root, []).append(shard)
         if not by_root:
             raise LookupError(f"no shard of {self.arn} is open; sim.shape('S0') opens one")
