@@ -55,6 +55,10 @@ def check_attribute(value: dict[str, Any]) -> None:
 
 def told(value: dict[str, Any]) -> tuple[str, Any]:
     """The type of a value, and what it is; a refusal where that is not one."""
+    if len(value) == 1:
+        [(kind, inner)] = value.items()
+        if inner is not None and kind in _KINDS:
+            return kind, inner
     found = [(kind, inner) for kind, inner in value.items() if inner is not None and kind in _KINDS]
     if not found:
         raise invalid(f"Supplied AttributeValue is empty, {_EXACTLY_ONE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,42 +52,45 @@ def rendered(records: Sequence[WrittenRecord]) -> list[bytes]:
     """The records as JSON. A page's thousand are made in one go, and members are read where they lie: to call a function or a
     property for each record takes as long as all the rest."""
     bodies = []
-    created_us, created = None, b""
+    origin = created_us = None
+    has_new = has_old = False
     for record in records:
         if record.rendered is not None:
             bodies.append(record.rendered)
             continue
-        if record.created_us is not created_us:  # those of one second share it
-            created_us = record.created_us
-            created = b"" if created_us is None else b'"ApproximateCreationDateTime":%b,' % seconds_json(created_us)
-        start, view, serial, end, has_new, has_old = record.origin.frame
+        if record.origin is not origin or record.created_us is not created_us:  # those of one second share it
+            origin, created_us = record.origin, record.created_us
+            has_new, has_old = origin.frame.has_new, origin.frame.has_old
+            plain, with_new, with_old, with_both = _templates(origin.frame, created_us)
         packed = record.number_and_size
         number = event = b"%021d" % (FIRST_NUMBER + (packed >> SIZE_BITS))
         if record.is_spelled:
             event = _spelled_event(record)
+        key, size = record.key_json, packed & MOST_SIZE
         new = record.new_json if has_new else None
         old = record.old_json if has_old else None
-        new_name = b"" if new is None else b',"NewImage":'
-        old_name = b"" if old is None else b',"OldImage":'
-        bodies.append(
-            b'%b%b"Keys":%b%b%b%b%b,"SequenceNumber":"%b","SizeBytes":%d%b%b%b%b'
-            % (
-                start,
-                created,
-                record.key_json,
-                new_name,
-                new or b"",
-                old_name,
-                old or b"",
-                number,
-                packed & MOST_SIZE,
-                view,
-                serial,
-                event,
-                end,
+        if old is None:
+            bodies.append(
+                plain % (key, number, size, event) if new is None else with_new % (key, new, number, size, event)
             )
-        )
+        elif new is None:
+            bodies.append(with_old % (key, old, number, size, event))
+        else:
+            bodies.append(with_both % (key, new, old, number, size, event))
     return bodies
+
+
+@functools.lru_cache(maxsize=256)
+def _templates(frame: Frame, created_us: int | None) -> list[bytes]:
+    """What a frame's records of one moment are filled into: without images, with the new one, with the old one, with both."""
+    start, view, serial, end = (part.replace(b"%", b"%%") for part in frame[:4])
+    created = b"" if created_us is None else b'"ApproximateCreationDateTime":%b,' % seconds_json(created_us)
+    new, old = b',"NewImage":%b', b',"OldImage":%b'
+    return [
+        b'%b%b"Keys":%%b%b,"SequenceNumber":"%%b","SizeBytes":%%d%b%b%%b%b'
+        % (start, created, images, view, serial, end)
+        for images in (b"", new, old, new + old)
+    ]
 
 
 class Rendered:
