@@ -87,11 +87,11 @@ def _send(connection: socket.socket, answer: Answer, closing: threading.Event, *
     if answer.is_cut:
         connection.sendall(head + answer.body[: len(answer.body) // 2])
         return False
-    _send_whole(connection, head, b"" if is_head else answer.body)
+    send_whole(connection, head, b"" if is_head else answer.body)
     return True
 
 
-def _send_whole(connection: socket.socket, head: bytes, body: bytes) -> None:
+def send_whole(connection: socket.socket, head: bytes, body: bytes) -> None:
     """Both, in one packet if they fit. A body of half a megabyte is not copied behind its head first."""
     if len(body) < _WORTH_A_COPY:
         connection.sendall(head + body)
