@@ -1,4 +1,4 @@
-"""Rendering: records as GetRecords' JSON. Their images are JSON already, and what stands around those is the same for many."""
+"""Rendering: records as GetRecords' JSON: their images are JSON already, and what stands around those is the same for many."""
 
 from __future__ import annotations
 
