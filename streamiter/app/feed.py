@@ -207,9 +207,7 @@ class Events(Generic[R]):
                 while len(found) < n and (entry := await self._feed.more()) is not None:
                     try:
                         found.append(self._given(entry))
-                    except (
-                        Exception
-                    ):  # the next call raises it, once these are processed, so that the bad record fails alone
+                    except Exception:  # the next call raises it, so that the bad record fails alone
                         self._feed.take_back(entry)
                         break
         except TimeoutError:
