@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from streamiter.clock import SECOND_US
 from streamiter.merge.lane import BEHIND_US
 from streamiter.position import After, Place
-from streamiter.reading.ahead import AHEAD_US
 from streamiter.reading.resume import token_at_start
 from streamiter.record import Record
 from streamiter.shard import Shard
+from streamiter.token import Token
 from tests.reading.hand import Hand
 
 NOW = 1_750_000_000_000_000
+AHEAD_US = 60 * SECOND_US  # how far clocks may differ
 FAR = 3_600 * SECOND_US
 
 
-def reading_of(*shard_ids: str) -> Hand:
-    reading = Hand(token_at_start("s"), lateness_us=SECOND_US)
+def reading_of(*shard_ids: str, token: Token | None = None) -> Hand:
+    reading = Hand(token or token_at_start("s"), lateness_us=SECOND_US)
     reading.tell(list(map(Shard, shard_ids)), NOW, 0)
     return reading
 
@@ -90,3 +92,22 @@ def test_where_such_a_record_was_returned_before_the_token_only_forgets_its_time
         ("S1", ("1", 0), None),
         ("S2", None, token.lanes[1].floor),
     ]
+
+
+def test_a_time_that_clocks_may_differ_by_is_not_forgotten():
+    reading = reading_of("S1", "S2")
+    put(reading, "S1", AHEAD_US)
+    put(reading, "S2", AHEAD_US)
+    assert reading.pop().shard_id == "S1"
+    put(reading, "S1", FAR, first=2)
+    assert reading.pop().shard_id == "S2"
+    past = reading.token_past_ahead()
+    assert past is not None and [row.place for row in past.lanes] == [("2", 0), ("1", 0)]
+    first, second = reading.token().lanes
+    far = msgspec.structs.replace(reading.token(), lanes=(msgspec.structs.replace(first, floor=NOW + FAR), second))
+    reading = reading_of("S1", "S2", token=far)
+    put(reading, "S1", 0, first=2)
+    put(reading, "S2")
+    past = reading.token_past_ahead()
+    assert past is not None and past.high == far.high
+    assert [row.floor for row in past.lanes] == [None, second.floor] and second.floor == NOW + AHEAD_US
