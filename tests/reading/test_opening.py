@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from streamiter.reading.book import Stage
 from streamiter.reading.resume import token_at_start
 from streamiter.record import Record
 from streamiter.shard import Shard
@@ -35,6 +38,22 @@ def test_a_listing_without_a_shard_of_the_token_opens_none():
     assert reading.due(0) == []
     reading.tell([Shard("S1"), Shard("S2")], NOW, 0)
     assert reading.due(0) == ["S1", "S2"]
+
+
+def test_a_lane_of_the_token_that_was_closed_meanwhile_has_no_tip_any_more():
+    token = reading_of(Shard("S1"), Shard("S2")).token()
+    reading = Hand(token)
+    reading.tell([Shard("S1", closed=True), Shard("S2")], NOW, 0)
+    assert [reading.book.lanes[shard_id].closed for shard_id in ("S1", "S2")] == [True, False]
+
+
+def test_where_closed_shards_count_as_read_reading_begins_with_the_open_ones_below_them():
+    token = msgspec.structs.replace(token_at_start("s"), closed_are_read=True)
+    reading = Hand(token)
+    rows = [Shard("S0", closed=True), Shard("S1", ("S0",), closed=True), Shard("S2", ("S1",)), Shard("S3")]
+    reading.tell(rows[::-1], NOW, 0)
+    assert reading.due(0) == ["S2", "S3"]
+    assert reading.book.stage("S0") is reading.book.stage("S1") is Stage.PAST
 
 
 def test_a_child_whose_other_parent_is_not_listed_holds_up_all_others_from_its_first_parents_end_on():
