@@ -7,7 +7,7 @@ from streamiter.reading.resume import token_at_start
 from streamiter.reading.snapshot import Snapshot, snapshot
 from streamiter.record import Record
 from streamiter.shard import Shard
-from streamiter.token import Token
+from streamiter.token import Token, TokenLane
 from tests.reading.hand import Hand
 
 NOW = 1_750_000_000_000_000
@@ -41,6 +41,7 @@ def test_it_counts_what_was_returned_and_what_waits():
     found = seen(reading)
     assert (found.records, found.late, found.waiting, found.waiting_bytes) == (1, 0, 4, 400)
     assert (found.open_shards, found.held_ahead, found.gaps, found.gone) == (2, 0.0, 0, 0)
+    assert list(found.lag) == ["S1", "S2"]
     again = Hand(reading.token(), lateness_us=SECOND)
     assert seen(again).records == 0, "those before the token are not its own"
 
@@ -50,7 +51,8 @@ def test_what_was_taken_but_not_told_yet_counts_as_the_caller_says():
     put(reading, "S1", 30, 20)
     before = reading.standing()
     next(reading.records())
-    assert snapshot(reading, before, is_whole=True).records == 0
+    told = snapshot(reading, before, is_whole=False)
+    assert (told.records, told.waiting) == (0, 1)
     assert seen(reading).records == 1 and seen(reading).waiting == 1
 
 
@@ -83,4 +85,19 @@ def test_a_shard_that_returned_all_it_has_lags_since_its_last_record_until_it_is
     reading.pop(), reading.pop()
     assert seen(reading).lag == {"S1": 30.0}
     put(reading, "S1")
+    assert seen(reading).lag == {"S1": 0.0}
+
+
+def test_a_shard_that_was_at_its_tip_is_known_to_lack_nothing_until_ten_minutes_before():
+    reading = reading_of("S1")
+    put(reading, "S1", 900)
+    reading.pop()
+    for _ in range(8):
+        put(reading, "S1")
+    reading.book.lanes["S1"].reopen()
+    assert seen(reading).lag == {"S1": 600.0}
+
+
+def test_a_shard_of_which_nothing_is_known_has_no_lag():
+    reading = reading_of("S1", token=Token(1, "s", lanes=(TokenLane("S1", depth=0),)))
     assert seen(reading).lag == {"S1": 0.0}
