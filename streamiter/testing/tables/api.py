@@ -64,7 +64,7 @@ class TableApi:
             "CreateTable": self._create_table,
             "UpdateTable": self._update_table,
             "DeleteTable": self._delete_table,
-            "DescribeTable": lambda body, _: {"Table": described(self._named(body))},
+            "DescribeTable": lambda body, now_us: {"Table": described(self._named(body), now_us=now_us)},
             "ListTables": self._list_tables,
             "UpdateTimeToLive": self._update_time_to_live,
             "DescribeTimeToLive": lambda body, _: {"TimeToLiveDescription": self._named(body).ends.describe()},
