@@ -18,6 +18,7 @@ from streamiter.testing.tables.beside.backups import TableBackups
 from streamiter.testing.tables.beside.global_tables import GlobalTables
 from streamiter.testing.tables.beside.insights import Insights
 from streamiter.testing.tables.beside.policies import Policies, check_policy
+from streamiter.testing.tables.beside.scaling import Scaling
 from streamiter.testing.tables.beside.tags import Tags, read_tags
 from streamiter.testing.tables.beside.transfers import Transfers
 from streamiter.testing.tables.calls import ItemCalls
@@ -60,6 +61,7 @@ class TableApi:
         self._signed_region: str | None = None  # of the call under way
         self._items = ItemCalls(self._existing, self._publish, self._leaves)
         self._policies = Policies(self._find)
+        groups = GlobalTables(self._find, self._all, service.account)
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
             "UpdateTable": self._update_table,
@@ -73,8 +75,9 @@ class TableApi:
             "ExecuteTransaction": lambda body, now_us: self._statements(now_us).execute_transaction(body),
             **self._items.calls,
             **Tags(self._find).calls,
-            **Account(self._named, self._region).calls,
-            **GlobalTables(self._find, self._all, service.account).calls,
+            **Account(self._region).calls,
+            **groups.calls,
+            **Scaling(self._named, groups.group).calls,
             **TableBackups(self._find, self._make).calls,
             **Insights(self._named, self._all).calls,
             **self._policies.calls,
