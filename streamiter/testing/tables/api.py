@@ -15,6 +15,7 @@ from streamiter.testing.partiql.statements import Statements
 from streamiter.testing.tables.altering import Alteration
 from streamiter.testing.tables.beside.account import Account
 from streamiter.testing.tables.beside.backups import TableBackups
+from streamiter.testing.tables.beside.bulk import BulkOperations
 from streamiter.testing.tables.beside.global_tables import GlobalTables
 from streamiter.testing.tables.beside.insights import Insights
 from streamiter.testing.tables.beside.policies import Policies, check_policy
@@ -82,6 +83,7 @@ class TableApi:
             **Insights(self._named, self._all).calls,
             **self._policies.calls,
             **Transfers(self._find, self._arn_of).calls,
+            **BulkOperations(self._named).calls,
             **self._destinations.calls,
         }
 
