@@ -122,7 +122,7 @@ def test_members_that_lack_are_refused(sim):
     [
         ({"StreamArn": 1}, "NUMBER_VALUE cannot be converted to String"),
         ({"StreamArn": True}, "TRUE_VALUE cannot be converted to String"),
-        ({"StreamArn": ["x"]}, "Start of list found where not expected"),
+        ({"StreamArn": ["x"]}, "Unrecognized collection type class java.lang.String"),
         ({"StreamArn": "x" * 40, "Limit": "many"}, "STRING_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "Limit": 1.5}, "DECIMAL_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "ShardFilter": "many"}, "Unexpected field type"),

@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from streamiter.testing.http.json_types import check_type
-from streamiter.testing.http.refusal import invalid, wrong_value
+from streamiter.testing.http.json_types import base64_fault, check_type
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 
 _EXACTLY_ONE = "must contain exactly one of the supported datatypes"
 _JSON_TYPES = {"S": "string", "N": "string", "B": "blob", "BOOL": "boolean", "NULL": "boolean", "L": "list", "M": "map"}
@@ -28,12 +28,22 @@ def check_attribute_form(value: Any) -> None:
         if kind in _SETS:
             check_type(inner, "list")
             for element in inner:
-                check_type(element, "string")
+                check_type(element, "blob" if kind == "BS" else "string")
+                if kind == "BS":
+                    _check_base64(element)
         elif kind in _JSON_TYPES:
             check_type(inner, _JSON_TYPES[kind])
+            if kind == "B":
+                _check_base64(inner)
             if kind in ("L", "M"):
                 for element in inner if kind == "L" else inner.values():
                     check_attribute_form(element)
+
+
+def _check_base64(text: str) -> None:
+    fault = base64_fault(text)
+    if fault is not None:
+        raise Refusal("SerializationException", fault)
 
 
 def check_attribute(value: dict[str, Any]) -> None:
