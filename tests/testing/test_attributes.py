@@ -47,7 +47,12 @@ def read(orders: Orders) -> Any:
         ({"SS": [1]}, "NUMBER_VALUE cannot be converted to String"),
         ({"NS": [1]}, "NUMBER_VALUE cannot be converted to String"),
         ({"L": "a"}, "Unexpected field type"),
-        ({"M": []}, "Start of list found where not expected"),
+        ({"L": {}}, "Start of structure or map found where not expected"),
+        (
+            {"M": []},
+            "Unrecognized collection type java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>",
+        ),
+        ([], "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.AttributeValue"),
         ("a", "Unexpected field type"),
     ],
 )

@@ -126,6 +126,10 @@ def test_members_that_lack_are_refused(sim):
         ({"StreamArn": "x" * 40, "Limit": "many"}, "STRING_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "Limit": 1.5}, "DECIMAL_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "ShardFilter": "many"}, "Unexpected field type"),
+        (
+            {"StreamArn": "x" * 40, "ShardFilter": []},
+            "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.ShardFilter",
+        ),
     ],
 )
 def test_members_of_wrong_types_are_refused(sim, body, words):

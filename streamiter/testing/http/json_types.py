@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from typing import Any
 
 from streamiter.testing.http.refusal import Refusal
 
+JAVA_PACKAGE = "com.amazonaws.dynamodb.v20120810."
 MOST_TIME = 1e12  # seconds from 1970, either way
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -62,9 +64,7 @@ def _complaint(value: object, kind: str) -> str:
     if isinstance(value, dict):
         return "Start of structure or map found where not expected"
     if isinstance(value, list):
-        if kind in _JAVA_CLASSES:
-            return f"Unrecognized collection type class {_JAVA_CLASSES[kind]}"
-        return "Start of list found where not expected"
+        return f"Unrecognized collection type class {_JAVA_CLASSES.get(kind, 'java.lang.Object')}"
     if kind == "blob":
         return "Only base-64-encoded strings are convertible to bytes"
     if kind in ("list", "map", "structure"):
@@ -73,6 +73,24 @@ def _complaint(value: object, kind: str) -> str:
         "NULL_VALUE" if value is None else f"{value}_VALUE".upper() if isinstance(value, bool) else _NAMES[type(value)]
     )
     return f"{given} cannot be converted to {_JAVA_NAMES.get(kind, 'String')}"
+
+
+def java_type(shapes: Mapping[str, Any], name: str) -> str:
+    """What the service calls a shape of its description, where it refuses a list in its place."""
+    shape = shapes[name]
+    if shape["type"] == "structure":
+        return JAVA_PACKAGE + name
+    if shape["type"] == "list":
+        return f"java.util.List<{java_type(shapes, shape['member']['shape'])}>"
+    if shape["type"] == "map":
+        return f"java.util.Map<java.lang.String, {java_type(shapes, shape['value']['shape'])}>"
+    return _JAVA_CLASSES[shape["type"]]
+
+
+def unrecognized(java: str) -> Refusal:
+    """The refusal of a list where a structure or a map is expected."""
+    is_plain = not java.startswith("java.util.")
+    return Refusal("SerializationException", f"Unrecognized collection type {'class ' * is_plain}{java}")
 
 
 def base64_fault(text: str) -> str | None:

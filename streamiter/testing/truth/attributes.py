@@ -6,9 +6,10 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from streamiter.testing.http.json_types import base64_fault, check_type
+from streamiter.testing.http.json_types import JAVA_PACKAGE, base64_fault, check_type, unrecognized
 from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 
+_VALUE = f"{JAVA_PACKAGE}AttributeValue"
 _EXACTLY_ONE = "must contain exactly one of the supported datatypes"
 _JSON_TYPES = {"S": "string", "N": "string", "B": "blob", "BOOL": "boolean", "NULL": "boolean", "L": "list", "M": "map"}
 _SETS = {"SS": "string", "NS": "number", "BS": "binary"}
@@ -21,6 +22,8 @@ _GREATEST_EXPONENT, _LEAST_EXPONENT = 125, -130
 
 def check_attribute_form(value: Any) -> None:
     """Refuses a value of the wrong JSON type, at any depth."""
+    if isinstance(value, list):
+        raise unrecognized(_VALUE)
     check_type(value, "structure")
     for kind, inner in value.items():
         if inner is None:
@@ -32,6 +35,8 @@ def check_attribute_form(value: Any) -> None:
                 if kind == "BS":
                     _check_base64(element)
         elif kind in _JSON_TYPES:
+            if kind == "M" and isinstance(inner, list):
+                raise unrecognized(f"java.util.Map<java.lang.String, {_VALUE}>")
             check_type(inner, _JSON_TYPES[kind])
             if kind == "B":
                 _check_base64(inner)
