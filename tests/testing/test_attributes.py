@@ -132,3 +132,21 @@ def test_numbers_up_to_there_are_kept_exactly(orders, number, kept):
 def test_numbers_are_the_same_by_value_in_a_set_too(orders, numbers):
     with refused("ValidationException", "contains duplicates"):
         orders.put("a", v={"NS": numbers})
+
+
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        (
+            {"SS": ["a", "b", "a"]},
+            "One or more parameter values were invalid: Input collection [a, b, a] contains duplicates.",
+        ),
+        ({"NS": ["1", "1.0"]}, "Input collection contains duplicates"),
+        (
+            {"BS": ["YQ==", "YQ=="]},
+            "One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates.",
+        ),
+    ],
+)
+def test_each_kind_of_set_tells_of_twice_the_same_in_its_own_words(orders, value, told):
+    assert put(orders, value) == ("ValidationException", told)

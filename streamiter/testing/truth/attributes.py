@@ -95,8 +95,12 @@ def _check_set(kind: str, elements: list[str]) -> None:
             "Binary sets should not be empty" if kind == "BS" else f"An {_SETS[kind]} set  may not be empty"
         )
     told = set(map(check_number, elements)) if kind == "NS" else set(elements)
-    if len(told) < len(elements):
-        raise wrong_value(f"Input collection [{', '.join(elements)}] contains duplicates.")
+    if len(told) == len(elements):
+        return
+    if kind == "NS":
+        raise invalid("Input collection contains duplicates")
+    of_type = "of type BS" if kind == "BS" else ""  # in the service's own words, with no space before it
+    raise wrong_value(f"Input collection [{', '.join(elements)}]{of_type} contains duplicates.")
 
 
 def _out_of_range(what: str, side: str) -> Exception:
