@@ -48,7 +48,7 @@ def values_of(service: str, name: str, depth: int = 0) -> st.SearchStrategy[Any]
         )
     plain: dict[str, st.SearchStrategy[Any]] = {
         "string": st.sampled_from(shape.get("enum", ["abc"])) | TEXTS,
-        "blob": st.sampled_from(["", "YQ==", "?"]),
+        "blob": st.sampled_from(["", "YQ==", "YR==", "YQ", "?"]),
         "boolean": st.booleans(),
         "integer": st.integers(-1, 1001),
         "long": st.integers(-1, 1001),
