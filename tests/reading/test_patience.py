@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from streamiter.errors import SourceError, Throttled, TransientError
-from streamiter.reading.patience import Failure, Patience, pause_after
+from streamiter.reading.patience import Failure, Patience, pause_after, retrying
+from streamiter.testing.clock import ManualClock
 
 SECOND = 1_000_000
 FAULT = TransientError("no answer")
@@ -28,18 +33,18 @@ def test_shards_that_failed_together_do_not_come_back_together():
 
 def test_each_failure_is_told_and_so_is_the_answer_that_ends_the_row():
     rows, told = patience()
-    again_us = rows.failed("S1", FAULT, 0)
-    rows.failed("S1", Throttled("slowly"), 2 * SECOND)
-    rows.failed(None, FAULT, 2 * SECOND)
-    rows.recovered("S1", 3 * SECOND)
+    again_us = rows.failed("S1", FAULT, SECOND)
+    rows.failed("S1", Throttled("slowly"), 3 * SECOND)
+    rows.failed(None, FAULT, 3 * SECOND)
     rows.recovered("S1", 4 * SECOND)
+    rows.recovered("S1", 5 * SECOND)
     assert [(each.shard_id, each.times, each.lasts_us, each.tried_us) for each in told] == [
         ("S1", 1, 0, 0),
         ("S1", 2, 2 * SECOND, 2 * SECOND),
         (None, 1, 0, 0),
         ("S1", 2, 3 * SECOND, 2 * SECOND),
     ]
-    assert told[0].pause_us == again_us and told[-1].pause_us is None
+    assert told[0].pause_us == again_us - SECOND and told[-1].pause_us is None
     assert (rows.retries, rows.throttles) == (3, 1)
     assert not any(each.is_worth_a_warning for each in told)
 
@@ -72,10 +77,11 @@ def test_a_row_that_outlasts_the_patience_is_told_and_then_has_all_of_it_again()
     rows.failed("S1", FAULT, 30 * SECOND)
     error = rows.overdue()
     assert type(error) is TransientError and error.__cause__ is FAULT and "shard S1" in str(error)
-    assert "30 s (4 tries)" in str(error)
+    assert "30 s (4 tries)" in str(error) and "look at the network" in str(error)
     assert rows.overdue() is None
     rows.failed("S2", Throttled("slowly"), 31 * SECOND)
-    assert isinstance(rows.overdue(), Throttled)
+    error = rows.overdue()
+    assert isinstance(error, Throttled) and "other readers" in str(error)
 
 
 def test_what_is_forgotten_or_given_up_is_not_told_again():
@@ -87,3 +93,53 @@ def test_what_is_forgotten_or_given_up_is_not_told_again():
     error = rows.give_up(None)
     assert type(error) is SourceError and "listing the shards" in str(error)
     assert rows.overdue() is None
+
+
+def calls(*outcomes: BaseException | str) -> Callable[[], str]:
+    """A call with these outcomes, one after the other."""
+    left = iter(outcomes)
+
+    def call() -> str:
+        outcome = next(left)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    return call
+
+
+def test_a_call_is_made_again_after_pauses_until_it_is_answered():
+    (rows, told), clock = patience(), ManualClock()
+    clock.advance(100)
+    began = clock.monotonic()
+    assert retrying(calls(FAULT, FAULT, "answer"), clock, rows) == "answer"
+    pauses_us = [each.pause_us for each in told]
+    assert pauses_us[-1] is None, "the row has ended"
+    assert clock.monotonic() - began == pytest.approx(sum(us for us in pauses_us if us) / SECOND)
+    with pytest.raises(ValueError):
+        retrying(calls(ValueError("odd"), "answer"), clock, rows)
+
+
+def test_a_call_that_fails_as_long_as_patience_lasts_raises_its_last_error():
+    clock, last = ManualClock(), TransientError("the last")
+    began = clock.monotonic()
+
+    def call() -> str:
+        raise last if clock.monotonic() - began >= 4 else FAULT
+
+    with pytest.raises(TransientError) as raised:
+        retrying(call, clock, Patience(4 * SECOND))
+    assert raised.value is last
+
+
+def test_patience_that_is_just_over_is_over():
+    clock = ManualClock()
+    began = clock.monotonic()
+
+    def call() -> str:
+        clock.advance(4)
+        raise FAULT
+
+    with pytest.raises(TransientError):
+        retrying(call, clock, Patience(4 * SECOND))
+    assert clock.monotonic() == pytest.approx(began + 4)
