@@ -118,6 +118,11 @@ class Merge:
         self._window.give_back(records)
 
     @property
+    def has_window(self) -> bool:
+        """Whether records are sorted already, and can be taken at once."""
+        return bool(length_hint(self._window.iterator))
+
+    @property
     def is_waiting(self) -> bool:
         """Whether no record can come out now. Unlike `peek`, this sorts none."""
         self.settle()
