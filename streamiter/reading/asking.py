@@ -246,13 +246,19 @@ class Asking:
 
     def is_gathering(self, now_us: int, since_us: int) -> bool:
         """Whether a reader that has waited since `since_us` should take more answers in before it takes records out."""
-        answered = self.serial - len(self.schedule.under_way)
         behind = self.schedule.known - self.schedule.idlers
-        if self._book.merge.has_window:
-            self._taken = answered
-        elif behind > GATHERS and answered - self._taken < behind // GATHERED and self.schedule.under_way:
-            return now_us < since_us + GRACE_US
-        return False
+        if self._book.merge.has_window or behind <= GATHERS or now_us >= since_us + GRACE_US:
+            return False
+        return bool(self.schedule.under_way) and self._answered - self._taken < behind // GATHERED
+
+    def note_taken(self) -> None:
+        """Records are taken out now."""
+        self._taken = self._answered
+
+    @property
+    def _answered(self) -> int:
+        """How many calls were answered so far."""
+        return self.serial - len(self.schedule.under_way)
 
     def is_pressing(self, now_us: int, since_us: int, *, is_full: bool) -> bool:
         """Whether a reader that has waited since `since_us` should go on waiting for an answer; `is_full`: no more calls fit.

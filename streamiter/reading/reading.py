@@ -284,6 +284,7 @@ class Reading:
 
     def run(self, most: int) -> Iterator[Record]:
         """As `records`, at most so many. Nothing else may be taken until the run ends, or is taken back."""
+        self.asking.note_taken()
         return self.book.merge.run(most)
 
     def take_back(self) -> None:

@@ -146,7 +146,8 @@ class Undo:
 
 
 # A run has at most RUN records; with many lanes, RUN_OF_LANE for each. After a run the driver takes answers in, and the merge
-# tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that.
+# tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that. The
+# pages that the reading gathers before a run let about as many records of each lane out (asking.GATHERED).
 RUN, RUN_OF_LANE = 512, 8
 _NOTHING: Iterator[Record] = iter(())
 
