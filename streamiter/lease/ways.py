@@ -64,6 +64,15 @@ class InOrder:
         """The first record that is not acked; None where there is none."""
         return self._entries[0].record if self._entries else None
 
+    @property
+    def last_out(self) -> int:
+        """The number of the last record that is out; -1 where none is."""
+        return self._entries[self._sent - 1].number if self.out else -1
+
+    def is_past(self, number: int) -> bool:
+        """Whether no record up to this number is out."""
+        return not self.out or self._entries[0].number > number
+
     def add(self, entries: list[Entry], now_us: int) -> None:
         """More records, after all that are here."""
         self._entries.extend(entries)
@@ -224,6 +233,16 @@ class SideBySide:
     def oldest(self) -> Any:
         """The first record that is not acked; None where there is none."""
         return next((entry.record for entry in self._entries.values()), None)
+
+    @property
+    def last_out(self) -> int:
+        """The number of the last record that is out; -1 where none is."""
+        return max((number for number, state in self._states.items() if state is _State.OUT), default=-1)
+
+    def is_past(self, number: int) -> bool:
+        """Whether no record up to this number is out."""
+        ahead = takewhile(lambda item: item[0] <= number, self._states.items())
+        return not any(state is _State.OUT for _, state in ahead)
 
     def add(self, entries: list[Entry], now_us: int) -> None:
         """More records, after all that are here."""

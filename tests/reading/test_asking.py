@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamiter.reading.asking import FEW, GATHERED, GATHERS, GRACE_US, GUESSED_RECORD_BYTES, HIGH, LOOKS, LOW, SHARE, Ask
+from streamiter.reading.asking import (
+    FEW,
+    GATHERED,
+    GATHERS,
+    GRACE_US,
+    GUESSED_RECORD_BYTES,
+    HIGH,
+    LOOKS,
+    LOW,
+    SHARE,
+    Ask,
+)
 from streamiter.reading.resume import token_at_start
 from streamiter.record import Record
 from streamiter.shard import Shard
