@@ -44,8 +44,8 @@ TOGETHER = ("tests/log/test_redis_cluster.py",)
 
 # What takes long begins early, so that no worker is left with it at the end.
 LONG = (
-    *TOGETHER,
     *IN_SESSION,
+    *TOGETHER,
     "tests/benchmarks/test_cases.py",
     "tests/test_docs.py",
     "tests/demo/",

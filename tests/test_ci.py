@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import APART, IN_SESSION, LONG, turn_of, unit_of
+from tests.conftest import APART, IN_SESSION, LONG, TOGETHER, turn_of, unit_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -118,6 +118,11 @@ def test_tests_of_a_file_share_a_worker_and_those_with_spark_s_session_too():
     assert unit_of("tests/test_token.py::test_a") != unit_of("tests/test_shard.py::test_a")
     assert len({unit_of(f"{file}::test_a") for file in IN_SESSION}) == 1
     assert unit_of(f"{APART[0]}::test_a") != unit_of(f"{APART[0]}::test_b")
+
+
+def test_in_real_time_each_test_is_dealt_out_by_itself_but_for_those_that_share_servers():
+    assert unit_of("tests/test_dev.py::test_a", True) != unit_of("tests/test_dev.py::test_b", True)
+    assert unit_of(f"{TOGETHER[0]}::test_a", True) == unit_of(f"{TOGETHER[0]}::test_b", True)
 
 
 def test_the_files_with_spark_s_session_are_those_that_ask_for_it():
