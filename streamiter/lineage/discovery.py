@@ -205,7 +205,8 @@ class Discovery:
         if self._empties is not None:
             dues.append(done_us + EMPTY_EVERY_US)
         if self._waits:
-            fewest = next(reversed(self._waits.values()))  # the shard that ended last: each listing counts for all before it
+            # Each listing that counts for a shard counts for all that ended before it.
+            fewest = next(reversed(self._waits.values()))
             dues.append(done_us + (_pause_us(fewest.listings) or gather_us()))
         return min(dues)
 
