@@ -38,8 +38,13 @@ IN_SESSION = tuple(
 # A file runs on one worker, so that what is made once for it is made once; but for these, whose tests share nothing.
 APART = ("tests/test_docs.py",)
 
+# Most tests that depend on the real clock wait for processes of their own, so each is dealt out by itself; but for these,
+# which share servers.
+TOGETHER = ("tests/log/test_redis_cluster.py",)
+
 # What takes long begins early, so that no worker is left with it at the end.
 LONG = (
+    *TOGETHER,
     *IN_SESSION,
     "tests/benchmarks/test_cases.py",
     "tests/test_docs.py",
@@ -80,10 +85,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def unit_of(nodeid: str) -> str:
+def unit_of(nodeid: str, is_realtime: bool = False) -> str:
     """What a test shares its worker with: most often the tests of its file."""
     file = nodeid.partition("::")[0]
-    return SESSION if file in IN_SESSION else nodeid if file in APART else file
+    is_apart = file not in TOGETHER if is_realtime else file in APART
+    return SESSION if file in IN_SESSION else nodeid if is_apart else file
 
 
 def turn_of(nodeid: str) -> int:
@@ -96,11 +102,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Deals units out to the workers, in the order of their first tests. xdist's own groups are lost on this pytest."""
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    is_realtime = config.getoption("--realtime") == "only"  # few tests, most of them in one file, and they wait
+    is_realtime = config.getoption("--realtime") == "only"
 
     class Units(LoadScopeScheduling):  # type: ignore[misc]  # xdist tells no types
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid if is_realtime else unit_of(nodeid)
+            return unit_of(nodeid, is_realtime)
 
     config.option.loadscopereorder = False
     return Units(config, log)

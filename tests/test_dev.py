@@ -179,7 +179,7 @@ def test_what_was_never_whole_is_made_anew(fake):
 
 def test_what_depends_on_the_real_clock_runs_last_and_by_itself(fake):
     fake("demo")
-    workers, realtime = "pytest -n 3 --dist loadgroup", "pytest -n 2 --dist loadgroup --realtime=only"
+    workers, realtime = "pytest -n 4 --dist loadgroup", "pytest -n 3 --dist loadgroup --realtime=only"
     assert fake("test", "tests/stream")[1 + len(PEERS) :] == [
         f"{workers} --realtime=never tests/stream",
         f"{realtime} tests/stream",

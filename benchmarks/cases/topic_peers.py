@@ -28,7 +28,7 @@ MISSING = "runnel was not run: it needs Python 3.7 to 3.9, and this machine has 
 
 def run(scale: Scale) -> Result:
     """The sides take turns."""
-    count = scale.of(50_000, 2_000)
+    count = scale.of(20_000, 2_000)
     runnel = runnel_python()
     rounds = [_round(count, runnel) for _ in range(scale.runs)]
     rows = [row(rounds, "a topic's batches of 100", "batches", "faststream", "batches by FastStream", 2.0)]

@@ -1,6 +1,6 @@
-"""Announcing: what this worker did is told to the others through the store, where it can, and they look at once.
+"""Announcing: tells the other workers through the store what this one did, if the store can, so that they look at once.
 
-Nothing depends on it. An announcement that is lost, or a store that has none, only makes the others look at their next round.
+Nothing depends on it: if an announcement is lost, or the store has none, the others look in their next round.
 """
 
 from __future__ import annotations

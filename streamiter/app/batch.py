@@ -20,7 +20,7 @@ else:
 
 
 class LeaseBatch(list[R]):
-    """Records of one lease in order, a list. It counts as processed when the function that got it returns."""
+    """A list of records of one lease, in order. They count as processed when the function that got them returns."""
 
     def __init__(self, records: Iterable[R], lease: HeldLease, token: Callable[[], Any], commit: Commit) -> None:
         super().__init__(records)

@@ -1,4 +1,4 @@
-"""Calls: the user's function as it is called: on the loop or on a thread, through the middleware, with the lease if wanted."""
+"""Calls: how the user's function is called: on the loop or on a thread, through the middleware, and with the lease."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class Withheld(Exception):
-    """The lease was let go, or is not certain any more, before a thread was free: the function was not called."""
+    """The function was not called: before a thread was free, the lease was let go, or was no longer certain."""
 
 
 class Call:
-    """One processor's function, ready to be called. On its thread it is asked once more whether it may have the records.
+    """One processor's function, ready to be called. On its thread, just before the call, it asks again whether it may have
+    the records.
 
     `is_withheld` tells that it may not, whatever a middleware makes of that: then they were not handed over (law 9).
     """
@@ -34,7 +35,7 @@ class Call:
         self._may_deliver = may_deliver
 
     async def __call__(self, *arguments: Any) -> None:
-        """Calls it; what it raises comes through."""
+        """Calls the function, and raises what it raises."""
         first, *rest = arguments
         await uncancelled(self._through(0, first, rest))
 
@@ -65,7 +66,7 @@ class Call:
 def finished(
     result: Any, told: str = "the function returned what is still to be run: write it as async def, without yield"
 ) -> None:
-    """Refuses what a plain function returned where it is a coroutine or a generator: its record would count as processed."""
+    """Refuses a coroutine or a generator that a plain function returned: its record would count as processed, but was not."""
     if result is None or not (inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)):
         return
     if inspect.iscoroutine(result):
@@ -74,7 +75,7 @@ def finished(
 
 
 async def uncancelled(called: Awaitable[Any]) -> None:
-    """Awaits a function of the user's. A CancelledError of its own making is an error as any other: nobody cancelled us."""
+    """Awaits a function of the user. If it raises CancelledError though we were not cancelled, that is an ordinary error."""
     try:
         await called
     except asyncio.CancelledError as error:

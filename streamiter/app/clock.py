@@ -6,7 +6,7 @@ from streamiter.clock import SystemClock, booted
 
 
 class WorkerClock(SystemClock):
-    """As the machine's, but `monotonic` counts sleep where the system can tell (CLOCK_BOOTTIME)."""
+    """As the system's clock, but `monotonic` also counts the time asleep, if the system can tell it (CLOCK_BOOTTIME)."""
 
     def monotonic(self) -> float:
         return booted()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Mover(Protocol):
-    """What moves checkpoints."""
+    """Moves checkpoints, as the runtime does."""
 
     engine: Engine
 
@@ -36,12 +36,12 @@ class Mover(Protocol):
 class Behind(NamedTuple):
     """The place behind a batch."""
 
-    number: int  # of its last record
-    checkpoint: str | None  # None: it cannot be told
+    number: int  # of the batch's last record
+    checkpoint: str | None  # None: the place has no checkpoint
     order_us: int | None = None  # the order time of the record before the checkpoint
 
     def move(self, lease: HeldLease, unless: tuple[str, ...]) -> Move:
-        """What moves the lease's checkpoint here."""
+        """The move of the lease's checkpoint to this place."""
         move = Move(lease.key, lease.owner, lease.fence, str(self.checkpoint), unless)
         return move if self.order_us is None else move._replace(progress={ORDER: self.order_us})
 
@@ -57,7 +57,7 @@ class Commit:
 
     def __init__(self, mover: Mover, lease: HeldLease, place: Behind, is_held: Callable[[], bool]) -> None:
         self.checkpoint = place.checkpoint
-        self.earlier = mover.engine.promises(lease.key, lease.fence)  # of transactions whose end nobody saw
+        self.earlier = mover.engine.promises(lease.key, lease.fence)  # of transactions whose end we did not see
         self.begun_us: int | None = None  # when it was first called
         self._mover = mover
         self._lease = lease
@@ -70,7 +70,7 @@ class Commit:
         """Moves the checkpoint behind the batch; the caller's transaction decides whether that stands."""
         self._begin()
         self._mover.commit(connection, self._lease, self._place, self.earlier)
-        self._check()  # the row is locked now: whoever processes the batch again waits for this transaction
+        self._check()  # the row is locked now: a worker that processes the batch again waits for this transaction
 
     async def along(self, connection: Any) -> None:
         """The same on a connection whose calls are awaited."""
@@ -88,7 +88,7 @@ class Commit:
             self.begun_us = mover.now_us()
 
     def dates(self, standing: str) -> int | None:
-        """From when on the row can have this checkpoint, if it is certain that this commit put it there."""
+        """If only this commit can have put the checkpoint that stands there: the time of its first call. Else None."""
         return self.begun_us if standing == self.checkpoint and standing not in self.earlier else None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Declaring: a processor from what a user wrote; what cannot be meant is refused with what can."""
+"""Declaring: makes a processor of what a user wrote. An error for a wrong option says what is right."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def declare(
     in_flight: int,
     acks: str = "lease",
 ) -> Processor:
-    """The processor that was meant."""
+    """The processor that the user declared."""
     options.check_choice("order", order, ("shard", "key", "total"))
     options.check_choice("acks", acks, ("lease", "group"))
     options.check_count("concurrency", concurrency)
@@ -106,7 +106,7 @@ def declare(
 
 
 def _test_of(where: Callable[[Any], bool] | str | None, source: Source[Any]) -> Callable[[Any], bool] | None:
-    """What `where` asks of a record; a text is refused where the source's records can never have what it names."""
+    """The test that `where` stands for. Refuses a text that names a field which the source's records never have."""
     if where is None or callable(where):
         return where
     if not isinstance(where, str):

@@ -1,4 +1,4 @@
-"""The desk: one lease in work: it asks before each delivery, tells what was acked, and has failures decided."""
+"""The desk: one lease in work. It asks before each delivery, reports acks, and has the policy decide on failures."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamiter.app")
 
 
-HALTED_PAUSE_US = 24 * 3600 * SECOND_US  # after a failure that ends the app: the record comes again on the next start
-LOST_PAUSE_US = SECOND_US  # after an effect was refused for another worker has the lease; by then the rows tell
+HALTED_PAUSE_US = 24 * 3600 * SECOND_US  # after a failure that ends the app: the record comes again at the next start
+LOST_PAUSE_US = SECOND_US  # after an effect was refused since another worker has the lease; by then the rows tell, too
 
 
 class Host(Protocol):
-    """What drives the engine: time, and who is told."""
+    """What the desk needs of the runtime: the time, the engine, events, commits."""
 
     engine: Engine
     processor: Processor
@@ -44,16 +44,16 @@ class Host(Protocol):
         """The worker's own clock."""
 
     def happen(self, event: Callable[[int], None]) -> None:
-        """An event for the engine, at this moment; what it wishes then is done."""
+        """Passes an event to the engine, and does what the engine then wishes."""
 
     def tell(self, event: AppEvent) -> None:
         """Tells `on_event`."""
 
     def span(self, lease: HeldLease, records: int) -> AbstractContextManager[Span]:
-        """What surrounds a call of the processor's function."""
+        """A span around a call of the processor's function."""
 
     def fail(self, error: BaseException) -> None:
-        """The app ends with this error."""
+        """Ends the app with this error."""
 
     def commit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
         """Moves the checkpoint inside the caller's transaction."""
@@ -62,19 +62,19 @@ class Host(Protocol):
         """The same on a connection whose calls are awaited."""
 
     def read_again(self, lease: HeldLease, again_us: int) -> None:
-        """What lies behind the checkpoint is read again, from that moment on."""
+        """From that moment on, reads again from the checkpoint."""
 
     async def checkpoint_of(self, lease: HeldLease, commit: Commit) -> str | None:
-        """The checkpoint that stands in the store, after this commit; None where the lease is ours no more."""
+        """The checkpoint that stands in the store after this commit; None if the lease is no longer ours."""
 
 
 class Desk:
-    """What a run of the processor may ask and tell about its lease. All of it on the loop, but `may_deliver`."""
+    """What a run of the processor may ask and report about its lease. Only `may_deliver` may be called off the event loop."""
 
     def __init__(self, host: Host, lease: HeldLease) -> None:
         self.lease = lease
         self.hand = Hand(host, lease)
-        self.is_open = True  # False once the lease is ours no more
+        self.is_open = True  # False once the lease is no longer ours
         self._host = host
         self._tries: dict[int, int] = {}
         self._begun_us: dict[
@@ -85,11 +85,11 @@ class Desk:
         self.failed = 0
 
     def begin(self, number: int) -> None:
-        """The processor has this record, or the batch that begins with it."""
+        """Notes that the processor gets this record, or the batch that begins with it."""
         self._begun_us[number] = self._host.now_us()
 
     def may_begin(self, number: int) -> bool:
-        """Whether this record may be handed over at this very moment (law 9); then the processor has it."""
+        """Whether this record may be handed over at this very moment (law 9). If so, notes that the processor has it."""
         now_us = self._host.now_us()
         is_allowed = self._host.engine.may_deliver(self.lease.key, self.lease.fence, now_us, number)
         if is_allowed:
@@ -97,16 +97,16 @@ class Desk:
         return is_allowed
 
     def end(self, number: int) -> None:
-        """The processor has it no more."""
+        """Notes that the processor is done with it."""
         self._begun_us.pop(number, None)
 
     @property
     def busy_since_us(self) -> int | None:
-        """Since when the processor has had what it has had for longest."""
+        """Since when the processor has had the record that it has had for longest."""
         return min(list(self._begun_us.values()), default=None)
 
     def span(self, records: int) -> AbstractContextManager[Span]:
-        """What surrounds a call of the processor's function with so many records."""
+        """A span around a call of the processor's function with so many records."""
         return self._host.span(self.lease, records)
 
     def may_deliver(self, number: int | None = None) -> bool:
@@ -124,13 +124,13 @@ class Desk:
             self._host.happen(lambda now: self._host.engine.acked(self.lease.key, self.lease.fence, numbers, now))
 
     def give_back(self, entries: Sequence[Entry]) -> None:
-        """These were not handed over."""
+        """These were not handed over: they come again."""
         if entries:
             numbers = [entry.number for entry in entries]
             self._host.happen(lambda now: self._host.engine.returned(self.lease.key, self.lease.fence, numbers, now))
 
     def quarantine(self, why: str) -> None:
-        """Nothing more of the lease is delivered, also by other workers, until an operator releases or resets it."""
+        """Stops the lease, in all workers, until an operator releases or resets it."""
         key, fence = self.lease.key, self.lease.fence
         self._host.happen(lambda now: self._host.engine.quarantine(key, fence, why, now))
 
@@ -143,7 +143,7 @@ class Desk:
         self._host.tell(event)
 
     def batch(self, entries: Sequence[Entry]) -> LeaseBatch[Any]:
-        """The batch of these."""
+        """A batch of these records."""
         last = entries[-1]
         place = last.place
         checkpoint = place if isinstance(place, str) else place(False)
@@ -158,7 +158,7 @@ class Desk:
         return LeaseBatch(records_of(entries), self.lease, token, commit)
 
     async def settle(self, entries: Sequence[Entry], commit: Commit, error: Exception | None) -> None:
-        """The batch's function is over. Where it committed by itself, the store knows what is true."""
+        """The batch's function is over. If it committed, the store tells how far the checkpoint came."""
         if commit.begun_us is not None:
             standing = await self._host.checkpoint_of(self.lease, commit)
             if standing is None:
@@ -181,7 +181,7 @@ class Desk:
             self.fail(entries, error)
 
     def fail(self, entries: Sequence[Entry], error: Exception) -> None:
-        """The processor raised an error on these: its policy decides, unless it failed for the lease is lost."""
+        """The processor raised an error on these. Its policy decides, unless it failed because the lease is lost."""
         processor, engine = self._host.processor, self._host.engine
         if isinstance(error, LeaseLost) or not self.is_open:
             logger.info("%s: lease %s is lost: %s", processor.name, self.lease.key, type(error).__name__)

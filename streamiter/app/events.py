@@ -1,4 +1,4 @@
-"""Events: what `on_event` is told of a fleet: leases that come and go, records that failed, processors that hang."""
+"""Events of a fleet, for `on_event`: leases that come and go, records that failed, processors that hang."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AppEvent:
-    """What happened to a lease of a processor. Events never hold records."""
+    """Something happened to a lease of a processor. Events never hold records."""
 
     processor: str
     lease: str  # its key: the shard's id, or "total"
@@ -30,28 +30,28 @@ class LeaseLost(AppEvent):
 
 @dataclass(frozen=True, slots=True)
 class HandedOver(AppEvent):
-    """This worker released the lease: another one asked for it, an operator did, or the worker stops."""
+    """This worker released the lease: another worker or an operator asked for it, or this worker stops."""
 
     fence: int
 
 
 @dataclass(frozen=True, slots=True)
 class Completed(AppEvent):
-    """The shard was read to its end, and every record is processed."""
+    """The shard was read to its end, and all its records are processed."""
 
     fence: int
 
 
 @dataclass(frozen=True, slots=True)
 class GapStands(AppEvent):
-    """Records of the lease may be lost; nothing more of it is delivered until an operator resets or releases it."""
+    """Records of the lease may be lost. It delivers no more until an operator resets or releases it."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck(AppEvent):
-    """The processor has been at work on the same records for long."""
+    """The processor has worked on the same records for a long time."""
 
     seconds: float
 
@@ -68,7 +68,7 @@ class Retried(AppEvent):
 
 @dataclass(frozen=True, slots=True)
 class Poisoned(AppEvent):
-    """The processor failed for good; `verdict` is what became of it: "halt", "ignore" or "quarantine"."""
+    """The processor failed for good on records. `verdict` is what its policy did: "halt", "ignore" or "quarantine"."""
 
     place: str
     error: str
@@ -85,7 +85,7 @@ class TimerFailed(AppEvent):
 
 @dataclass(frozen=True, slots=True)
 class TimerMissed(AppEvent):
-    """Runs of a timer that are not made up for. `processor` is the timer's name, `lease` is "leader", or empty."""
+    """Runs of a timer were missed. `processor` is the timer's name, `lease` is "leader", or empty."""
 
     count: int
     why: str

@@ -25,17 +25,17 @@ else:
     R = TypeVar("R")
 
 
-ACKS = 256  # a run that never waits for anything tells so many at once: pages are fetched beside it
+ACKS = 256  # a run that never waits reports so many acks at once; other pages can be fetched in between
 
 
 class Giver(Protocol):
-    """What the feed may ask and tell of its lease."""
+    """What the feed may ask and report about its lease."""
 
     def may_begin(self, number: int) -> bool:
-        """Whether this record may be handed over at this very moment; then the processor has it."""
+        """Whether this record may be handed over at this very moment. If so, the processor has it."""
 
     def end(self, number: int) -> None:
-        """The processor has it no more."""
+        """The processor is done with it."""
 
     def ack(self, entries: Sequence[Entry]) -> None:
         """These are processed."""
@@ -45,14 +45,14 @@ class Giver(Protocol):
 
 
 class Feed:
-    """Entries on their way to one run of the processor, which has up to `most` of them at a time."""
+    """Entries on their way to one run of the processor, which gets up to `most` of them at a time."""
 
     def __init__(self, giver: Giver, most: int) -> None:
         self._giver = giver
         self._most = most
         self._waiting: deque[Entry] = deque()
-        self._handed: dict[int, Entry] = {}  # with the processor
-        self._acked: list[Entry] = []  # processed, and still to be told
+        self._handed: dict[int, Entry] = {}  # those that the processor has
+        self._acked: list[Entry] = []  # those that are processed, which the engine does not know yet
         self._news = asyncio.Event()
         self._is_ended = False
         self._has_returned = False  # some that waited went back: they come again once those that are out are acked
@@ -61,7 +61,7 @@ class Feed:
     # -- the runtime's side
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """More entries; a feed that is closed does not take them."""
+        """Adds entries. A closed feed gives them back."""
         if self.is_closed:
             self._giver.give_back(entries)
             return
@@ -70,19 +70,19 @@ class Feed:
         self._news.set()
 
     def end(self) -> None:
-        """The shard was read to its end: no other records come than those that are on their way."""
+        """The shard was read to its end: no more entries will come."""
         self._is_ended = True
         self._news.set()
 
     def close(self) -> None:
-        """Nothing more is handed over; what waits goes back."""
+        """Hands over no more, and gives back the entries that wait."""
         self.tell_acked()
         self.is_closed = True
         self._return_waiting()
         self._news.set()
 
     def take_unacked(self) -> list[Entry]:
-        """What the processor has and did not ack; it has them no more."""
+        """Takes away the entries that the processor has and did not ack."""
         unacked, self._handed = list(self._handed.values()), {}
         for entry in unacked:
             self._giver.end(entry.number)
@@ -91,7 +91,7 @@ class Feed:
     # -- the processor's side
 
     async def next(self) -> Entry | None:
-        """The next entry, handed over at this moment; None when there will be no more."""
+        """Hands over the next entry; None when no more will come."""
         while True:
             self._news.clear()
             entry = self.next_now()
@@ -100,7 +100,7 @@ class Feed:
             await self._news.wait()
 
     async def more(self) -> Entry | None:
-        """The next entry; None also where no other comes before those are acked that were handed over."""
+        """As `next`; None also if no entry can come before the processor acks those that it has."""
         while True:
             self._news.clear()
             entry = self.next_now()
@@ -110,7 +110,7 @@ class Feed:
             await self._news.wait()
 
     def take_back(self, entry: Entry) -> None:
-        """One that the processor did not get after all: it is the next one again."""
+        """The processor did not get this one after all: it comes next again."""
         del self._handed[entry.number]
         self._giver.end(entry.number)
         self._waiting.appendleft(entry)
@@ -128,7 +128,7 @@ class Feed:
         return entry
 
     def ack_all(self) -> None:
-        """All that was handed over is processed. The engine hears of many at once, in the loop's next turn at the latest."""
+        """All entries that the processor has are processed. The engine hears of it in the loop's next turn at the latest."""
         if self._handed:
             if not self._acked:
                 asyncio.get_running_loop().call_soon(self.tell_acked)
@@ -140,7 +140,7 @@ class Feed:
                 self.tell_acked()
 
     def tell_acked(self) -> None:
-        """The engine is to hear at once what is processed."""
+        """Reports to the engine at once which entries are processed."""
         if self._acked:
             acked, self._acked = self._acked, []
             self._giver.ack(acked)
@@ -175,7 +175,7 @@ class Events(Generic[R]):
 
     async def records(self) -> AsyncGenerator[R, None]:
         """One record after the other; each counts as processed once the next is asked for."""
-        # Where one is here already, as nearly always in a backlog, nothing is awaited.
+        # If an entry is here already, as nearly always in a backlog, we need not await.
         while (entry := self._feed.next_now() or await self._feed.next()) is not None:
             yield self._given(entry)
             self._feed.ack_all()
@@ -207,7 +207,7 @@ class Events(Generic[R]):
                 while len(found) < n and (entry := await self._feed.more()) is not None:
                     try:
                         found.append(self._given(entry))
-                    except Exception:  # the next call raises it, when these are processed: it is to fail alone
+                    except Exception:  # the next call raises it, so that the bad record fails alone
                         self._feed.take_back(entry)
                         break
         except TimeoutError:
@@ -215,7 +215,7 @@ class Events(Generic[R]):
         return found
 
     def ack(self, record: Record) -> None:
-        """This record is processed, whatever becomes of others that were given."""
+        """This record is processed, even if others that were given before it are not."""
         self._feed.ack(record)
 
     def _given(self, entry: Entry) -> R:

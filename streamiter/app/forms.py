@@ -1,4 +1,4 @@
-"""Forms: what a processor's function wants, told by its first parameter: a record, a value, a batch, or events."""
+"""Forms: what a processor's function takes: a record, a value, a batch, or events. Its first parameter tells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOOKS = ("initialize", "lease_lost", "shard_ended", "shutdown_requested")
 
 
 class Form(Enum):
-    """What is handed over at once."""
+    """What a function gets with one call."""
 
     RECORD = "record"
     VALUE = "value"
@@ -38,7 +38,7 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """The user's function, or class, and how it wants to be called."""
+    """The user's function, or class, and how to call it."""
 
     form: Form
     function: Any
@@ -52,7 +52,7 @@ class Handler:
 
 
 def read_form(function: Any, *, model: Any = None) -> Handler:
-    """The form of a user's function or class; InvalidOption shows the forms that there are."""
+    """The form of a user's function or class. Raises InvalidOption, with the possible forms, if it has none of them."""
     if inspect.isclass(function):
         return _read_class(function)
     if isinstance(function, Keeper):
@@ -127,7 +127,7 @@ def _positional(function: Callable[..., Any], name: str) -> list[str]:
 def _hints(function: Any) -> dict[str, Any]:
     try:
         return get_type_hints(function if inspect.isroutine(function) else type(function).__call__)
-    except Exception:  # names that exist for type checkers alone: then the parameter's name tells
+    except Exception:  # its annotations name types that only a type checker sees; then the parameter's name tells
         return {}
 
 
@@ -137,7 +137,7 @@ def _yields(function: Any) -> bool:
 
 
 def is_coroutine(function: Any) -> bool:
-    """Whether calling it gives what is to be awaited."""
+    """Whether a call of it has to be awaited."""
     if inspect.iscoroutinefunction(function):
         return True
     return not inspect.isroutine(function) and inspect.iscoroutinefunction(type(function).__call__)

@@ -1,4 +1,4 @@
-"""The hand: what a processor asks and tells that keeps its lease's checkpoint itself, instead of having records acked."""
+"""The hand: for a processor that moves its lease's checkpoint itself, instead of acking records."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class Keeper(ABC):
-    """A processor that keeps its leases' checkpoints itself: what hands the records over is its own, too.
+    """A processor that moves its leases' checkpoints itself, and brings its own Work, which hands the records over.
 
-    Records that its work acks make room for others, and move no checkpoint: `desk.hand` does. The work says when it is
-    through with a shard that ended, and when it has parted with a lease that is let go.
+    An ack of its Work makes room for other records, and moves no checkpoint: `desk.hand` does that. The Work says when it is
+    done with a shard that ended, and when it has let go of a lease.
     """
 
     __name__: str
 
     @abstractmethod
     def work(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> Work:
-        """What hands the records of one lease over."""
+        """The Work on one lease."""
 
 
 class Leases(Protocol):
@@ -38,14 +38,14 @@ class Leases(Protocol):
     engine: Engine
 
     def happen(self, event: Callable[[int], None]) -> None:
-        """An event for the engine, at this moment; what it wishes then is done."""
+        """Passes an event to the engine, and does what the engine then wishes."""
 
     def read_again(self, lease: HeldLease, again_us: int) -> None:
-        """What lies behind the checkpoint is read again, from that moment on."""
+        """From that moment on, reads again from the checkpoint."""
 
 
 class Hand:
-    """One lease of a processor that says itself where the checkpoint stands (see lease/byhand.py). All of it on the loop."""
+    """One lease of a processor that moves the checkpoint itself (see lease/byhand.py). To be used on the event loop alone."""
 
     def __init__(self, leases: Leases, lease: HeldLease) -> None:
         self._leases = leases
@@ -53,16 +53,16 @@ class Hand:
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     async def put(self, checkpoint: str, order_us: int | None) -> None:
-        """Moves the checkpoint; comes back once it stands in the store. LeaseLost where the lease is ours no more."""
+        """Moves the checkpoint, and returns once the store has it. Raises LeaseLost if the lease is no longer ours."""
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((checkpoint, written))
         by_hand, key, fence = self._leases.engine.by_hand, self._lease.key, self._lease.fence
         self._leases.happen(lambda now: by_hand.placed(key, fence, checkpoint, order_us, now))
-        self.wrote()  # it may stand there already
+        self.wrote()  # the store may have this checkpoint already
         await written
 
     def wrote(self) -> None:
-        """A write of the lease's row was answered."""
+        """The store has answered a write of the lease's row."""
         if self._waiting:
             stands = self._leases.engine.by_hand.written(self._lease.key, self._lease.fence)
             for _, written in self._take(lambda checkpoint: checkpoint == stands):
@@ -71,33 +71,33 @@ class Hand:
                 self.close()
 
     def close(self) -> None:
-        """The lease is ours no more."""
+        """The lease is no longer ours."""
         for _, written in self._take(lambda _: True):
             written.set_exception(LeaseLost(self._lease.key, self._lease.fence))
 
     @property
     def is_read(self) -> bool:
-        """Whether the shard was read to its end, and every record acked: its processor is to be told."""
+        """Whether the shard was read to its end, and every record is acked, so that its processor can be told of the end."""
         return self._leases.engine.by_hand.is_read(self._lease.key, self._lease.fence)
 
     @property
     def checkpoint(self) -> str | None:
-        """Where the lease stands; None where it is ours no more."""
+        """The lease's checkpoint; None if the lease is no longer ours."""
         standing = self._leases.engine.by_hand.standing(self._lease.key, self._lease.fence)
         return None if standing is None else standing.checkpoint
 
     def finish(self) -> None:
-        """The processor is through with the shard, whose end it was told: the lease is completed."""
+        """The processor was told the shard's end, and is done with it: completes the lease."""
         by_hand = self._leases.engine.by_hand
         self._leases.happen(lambda now: by_hand.finished(self._lease.key, self._lease.fence, now))
 
     def part(self) -> None:
-        """The processor has ended, as the lease is let go: it is released."""
+        """The processor has let go of the lease: releases it."""
         by_hand = self._leases.engine.by_hand
         self._leases.happen(lambda now: by_hand.parted(self._lease.key, self._lease.fence, now))
 
     def read_again(self, again_us: int) -> None:
-        """The processor failed: what it did not checkpoint is read again, from that moment on. Nothing is out any more."""
+        """The processor failed, and has no records any more. From that moment on, reads again from the checkpoint."""
         self._leases.read_again(self._lease, again_us)
 
     def _take(self, wanted: Callable[[str], bool]) -> list[tuple[str, asyncio.Future[None]]]:

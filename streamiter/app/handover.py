@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def token_of(app: App, processor: Processor) -> dict[str, Any]:
-    """What the leases in the store say, as a token of the processor's stream."""
+    """The places of the leases in the store, as a token of the processor's stream."""
     with open_store(app.store) as store:
         leases = [Lease.of(row) for row in store.scan(_table(app, processor))]
     if not leases:
@@ -28,7 +28,7 @@ def token_of(app: App, processor: Processor) -> dict[str, Any]:
 
 
 def seed(app: App, processor: Processor, token: dict[str, Any]) -> None:
-    """Writes the leases that go on where the token stands, into a store that has none for this processor."""
+    """Writes leases that go on from the token's places. The store must have none for this processor."""
     if processor.order == "total":
         stream, lease = tokens.total_lease(token)
         leases = [lease]

@@ -8,7 +8,7 @@ from streamiter.clock import SECOND_US
 
 
 class HeldLease:
-    """What a processor may know of its lease.
+    """A lease, as its processor sees it.
 
     A sink that keeps the greatest `fence` it saw can refuse the writes of a former owner.
     """
@@ -26,7 +26,7 @@ class HeldLease:
 
     @property
     def deadline(self) -> float:
-        """Until when no other worker can have the lease, in seconds of the app's own clock (`app.clock.monotonic()`)."""
+        """Until this time no other worker can have the lease, in seconds of the app's own clock (`app.clock.monotonic()`)."""
         return self._deadline_us() / SECOND_US
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The kit: what the processors of an app share in one worker, and what each keeps of a lease in work."""
+"""The kit: what an app's processors share in one worker, and what the worker keeps for each lease in work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streamiter.store import Announcement, Store, Table
 
 @dataclass(slots=True)
 class Pools:
-    """The threads for calls that block, apart, so that no renewal ever waits behind a page or a user's function."""
+    """The threads for calls that block. Each kind has its own: no renewal waits behind a page or a user's function."""
 
     store: Calls
     source: Calls
@@ -31,7 +31,7 @@ class Pools:
 
 @dataclass(slots=True)
 class Kit:
-    """What the processors of an app share in one worker."""
+    """What an app's processors share in one worker."""
 
     store: Store
     clock: Clock
@@ -42,14 +42,14 @@ class Kit:
 
 
 class Job(NamedTuple):
-    """What one engine is for: a processor, the rows of its leases and workers, and where its records come from."""
+    """The job of one engine: a processor, the rows of its leases and workers, and where its records come from."""
 
     processor: Processor
     tables: tuple[Table, Table]
     make_reader: Callable[[Lease], Reader]
     list_page: Callable[[str | None], ShardPage]
-    word: Announcement  # what all that it announces has in common
-    watched: Source[Any] | None = None  # a source that can tell what is new, where that is wanted
+    word: Announcement  # the template of all its announcements
+    watched: Source[Any] | None = None  # the source, if it can wait for new records and shall do so
 
 
 @dataclass(slots=True)

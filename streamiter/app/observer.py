@@ -1,4 +1,4 @@
-"""The observer: what watches an app's work from inside: events, counts each second, and a span around each call."""
+"""The observer: watches an app's work from inside, through events, counts each second, and a span around each call."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class Span:
-    """One call of a processor's function; nothing of it is kept."""
+    """One call of a processor's function. This one keeps nothing of it."""
 
     def fail(self, error: Exception) -> None:
         """The function raised this."""
 
 
 class Observer:
-    """An `on_event` that is told more: for monitoring systems. All of it is called on the app's event loop.
+    """An `on_event` that hears more, for monitoring systems. All its methods are called on the app's event loop.
 
-    It must not block; what it raises is logged, and stops nothing.
+    They must not block. Their errors are logged, and stop nothing.
     """
 
     def __call__(self, event: AppEvent) -> None:
         """Takes an event, as any `on_event` does."""
 
     def worked(self, processor: str, stats: ProcessorStats, before: ProcessorStats) -> None:
-        """A second's work of a processor in this worker: its stats, and those that were told last."""
+        """Called each second: the stats of a processor in this worker, and those of the last call."""
 
     def span(self, processor: str, lease: HeldLease, records: int) -> AbstractContextManager[Span]:
-        """What surrounds a call of the processor's function with so many records of a lease."""
+        """A span around a call of the processor's function with so many records of a lease."""
         return nullcontext(_NONE)
 
 

@@ -1,6 +1,6 @@
-"""Pages: one lease's shard, read page by page from its checkpoint: what came, or why nothing more can come.
+"""Pages: reads one lease's shard from its checkpoint, page by page; says what came, or why no more can come.
 
-Calls block: threads make them. Nothing waits here; what is to wait for is told.
+Its calls block, so threads make them. It never sleeps: it says how long the caller shall wait.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamiter.source.cursor import Cursor, open_cursor
 
 @dataclass(slots=True)
 class Read:
-    """What one turn brought: records with their checkpoints, and what to do next."""
+    """The result of one turn: records with their checkpoints, and what to do next."""
 
     records: Sequence[Record] = ()
     checkpoints: Sequence[Checkpoint] = ()
@@ -38,7 +38,7 @@ class Read:
     children: tuple[Shard, ...] = ()
     gap: str | None = None
     start: str | None = None  # the checkpoint before these records, where their source says it anew
-    error: Exception | None = None  # a fault that may pass: the turn is to be made again
+    error: Exception | None = None  # a fault that may pass: make the turn again
     rests_at: ShardIterator | None = None  # where the shard rests, so that what is new can be watched for
     caught_up: bool | None = None  # whether the service has no more behind these records, where it says
 

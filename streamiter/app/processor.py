@@ -1,4 +1,4 @@
-"""The processor: a user's function with its source and its options, as it was declared."""
+"""The processor: a user's function with its source and its options, as the user declared it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streamiter.stream.model import Model
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What one `@app.processor` says."""
+    """What one `@app.processor` declares."""
 
     name: str
     source: str | Source[Any]
@@ -42,7 +42,7 @@ class Processor:
     has_values: bool = field(default=False)  # the source's records carry values, which `where` asks for, too
 
     def prepare(self, record: Record) -> Record:
-        """The record as the function is to see it; PoisonRecord where it cannot be decoded, or the model refuses it."""
+        """The record as the function shall see it. Raises PoisonRecord if it cannot be decoded, or if the model refuses it."""
         if isinstance(record, SpoiledRecord):
             raise PoisonRecord.spoiled(record.shard_id, record.sequence_number, record.reason)
         if self.where is not None and not self.has_values:
@@ -57,7 +57,7 @@ class Processor:
         return record
 
     def prepares(self, entries: Sequence[Entry]) -> bool:
-        """Whether these need to be looked at one by one: nearly always they do not."""
+        """Whether these must be looked at one by one, which is rare."""
         return self.looks_at_each or SpoiledRecord in set(map(type, records_of(entries)))
 
     @property
@@ -66,7 +66,7 @@ class Processor:
         return self.model is not None or self.where is not None
 
     def refuses(self, record: Record) -> bool:
-        """Whether the record is for the policy: it is wanted, and cannot be decoded, or the model or `where` fails on it."""
+        """Whether the policy has to decide on the record: it cannot be decoded, or the model or `where` fails on it."""
         if not self.wants(record):
             return False
         try:
@@ -76,7 +76,7 @@ class Processor:
         return False
 
     def sift(self, entries: Sequence[Entry]) -> tuple[Sequence[Entry], list[int]]:
-        """What is to be handed over, and the numbers of the rest. What is left out behind the last one belongs to it."""
+        """The entries to hand over, and the numbers of the others. Those behind the last one handed over count with it."""
         if self.where is None and Repeat not in set(map(type, records_of(entries))):
             return entries, []
         kept = [entry for entry in entries if self.wants(entry.record)]
@@ -108,11 +108,11 @@ class Processor:
         return found
 
     def value_of(self, record: Record) -> Any:
-        """What the model made of a record."""
+        """The model's value of a record."""
         return value_of(record)
 
     def group_of(self, record: Record) -> Any:
-        """What records have in common that keep their order among them, with order="key"; None: nothing."""
+        """With order="key": the key of a record. Records of one key keep their order. None: it has no key."""
         if isinstance(record, Repeat):
             return None
         if self.key is not None:
@@ -128,14 +128,14 @@ class Processor:
         return getattr(record, "partition_key", None)
 
     def group_to_keep(self, record: Record) -> Any:
-        """The same for the engine. Where the key cannot be told, the record keeps its order among all: its policy decides."""
+        """As `group_of`, for the engine. A record whose key cannot be found keeps its order among all; its policy decides."""
         try:
             return self._hashable(record)
         except Exception:
             return Every.GROUP
 
     def check_key(self, entry: Entry) -> None:
-        """Raises what keeps the key of a record from being told."""
+        """Raises the error because of which a record's key cannot be found."""
         if entry.group is Every.GROUP:
             self._hashable(entry.record)
 

@@ -1,4 +1,4 @@
-"""Publishing: how far a processor has come, told to its source, where that shows it to people with tools of its own."""
+"""Publishing: tells a source how far a processor has come, if the source can show it in tools of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FINISH_SECONDS = 3.0
 
 
 class Publishing:
-    """The newest checkpoint of each shard, told one after the other. Nothing depends on it."""
+    """Tells the source the newest checkpoint of each shard, one after the other. Nothing depends on it."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Publishing:
             self._telling = self._spawn(self._tell(self._source))
 
     async def finish(self) -> None:
-        """Waits until all is told; not for long, where the source does not answer."""
+        """Waits until all is told, but not for long if the source does not answer."""
         if self._telling is not None:
             await asyncio.wait([self._telling], timeout=FINISH_SECONDS)
 
@@ -77,7 +77,7 @@ class Publishing:
             self._is_telling = False
 
     def _numbers_of(self, lease: Lease) -> list[tuple[str, int]]:
-        """By shard, the number of the last record that is processed, where the checkpoint tells it."""
+        """For each shard whose checkpoint tells it: the number of its last processed record."""
         checkpoint = lease.checkpoint
         if lease.key != TOTAL:
             number = checkpoint.partition("/")[0]

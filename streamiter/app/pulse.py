@@ -1,4 +1,4 @@
-"""The pulse: how the work on one lease goes: how much, how fast, how far behind; its row tells it to people."""
+"""The pulse: how the work on one lease goes: how much, how fast, how far behind. The lease's row shows it to people."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from streamiter.clock import SECOND_US
 from streamiter.lease.lease import ACKED, BUSY, LAG, RATE, Lease
 
-EVERY_US = SECOND_US  # so often it is taken
-MEMORY_SECONDS = 10.0  # what was longer ago counts little in the rate
-BUSY_SECONDS = 5.0  # shorter than that is not worth a word
+EVERY_US = SECOND_US  # how often it is taken
+MEMORY_SECONDS = 10.0  # records that were processed longer ago count little in the rate
+BUSY_SECONDS = 5.0  # the row mentions only records that the processor has had for longer
 
 
 class Pulse:
-    """Of one lease, since this worker took it."""
+    """The pulse of one lease, since this worker took it."""
 
     def __init__(self, lease: Lease, now_us: int) -> None:
         self._before = int(lease.progress.get(ACKED, 0))  # by its earlier owners

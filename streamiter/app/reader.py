@@ -1,4 +1,4 @@
-"""Readers: where a lease's records come from: a shard's pages, or, with order="total", one ordered stream over all shards."""
+"""Readers: read a lease's records: from a shard's pages, or, with order="total", from one ordered stream over all shards."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from streamiter.app.threads import Calls
 
 
 class Reader(ABC):
-    """Gives turn after turn; only one is made at a time."""
+    """Reads in turns, one at a time."""
 
     @abstractmethod
     async def turn(self, now_us: int) -> Read:
-        """What comes next."""
+        """Reads what comes next."""
 
     @abstractmethod
     async def restart(self) -> None:
-        """Goes on behind a gap that was accepted."""
+        """Goes on behind a gap that an operator accepted."""
 
     async def close(self) -> None:  # noqa: B027 - most hold nothing open
-        """The lease is ours no more."""
+        """Closes what it holds open: the lease is no longer ours."""
 
 
 class ShardReader(Reader):
-    """One shard, its pages fetched by a thread."""
+    """Reads one shard. A thread fetches its pages."""
 
     def __init__(self, pages: ShardPages, threads: Calls) -> None:
         self._pages = pages
@@ -35,5 +35,5 @@ class ShardReader(Reader):
         return await self._threads.call(lambda: self._pages.turn(now_us))
 
     async def restart(self) -> None:
-        """From what the service still holds."""
+        """Goes on with what the service still holds."""
         self._pages.restart()

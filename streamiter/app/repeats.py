@@ -1,4 +1,4 @@
-"""Repeats: records that a producer sent twice; a lease's reader marks them, they are left out, and their places count."""
+"""Repeats: records that a producer sent twice. A lease's reader marks them; they are not handed over, but count."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from streamiter.record import Record
 from streamiter.source.base import Source
 from streamiter.stream.acceptance import Duplicates
 
-MOST = 10_000  # so many records of a lease are remembered, about 1.6 MB; a worker may have hundreds of leases
+MOST = 10_000  # how many records of a lease are remembered: about 1.6 MB, and a worker may have hundreds of leases
 
 
 class Repeat(Record):
-    """Stands in the place of a record that is not handed over, since one like it was there before."""
+    """Takes the place of a record that is a repeat, so it is not handed over."""
 
     @classmethod
     def of(cls, record: Record) -> Repeat:
-        """In the place of this one, with its order."""
+        """A mark with the order of this record."""
         mark = cls(record.shard_id, record.sequence_number, record.created_us)
         mark.order_us, mark.rank = record.order_us, record.rank
         mark.set_place(record.place)
@@ -24,13 +24,13 @@ class Repeat(Record):
 
 
 class Repeats:
-    """What one reader of a lease remembers. Another reader begins anew."""
+    """The records that one reader of a lease remembers. Another reader begins anew."""
 
     def __init__(self, source: Source) -> None:
         self._known = Duplicates(source, MOST)
 
     def marked(self, records: Iterable[Record]) -> list[Record]:
-        """The records, with a mark in the place of each that was there before."""
+        """The records, with a mark in place of each repeat."""
         return [self._mark(record) for record in records]
 
     def _mark(self, record: Record) -> Record:

@@ -1,4 +1,4 @@
-"""The runtime: one processor in one worker: it does what the engine wishes, and tells the engine what came of it.
+"""The runtime of one processor in one worker: does what the engine wishes, and tells the engine the results.
 
 All of it runs on the event loop. Threads make the calls that block: the store's on their own, so that no renewal waits.
 """
@@ -50,7 +50,7 @@ from streamiter.store import Table, Write
 
 logger = logging.getLogger("streamiter.app")
 
-CANCEL_SECONDS = 1.0  # how long the user's coroutines have to end once they are cancelled
+CANCEL_SECONDS = 1.0  # how long the user's coroutines may take to end once they are cancelled
 RETRY_US = SECOND_US // 2  # after a listing that failed
 
 
@@ -90,7 +90,7 @@ class Runtime:
         self.happen(self.engine.leave)
 
     async def close(self) -> None:
-        """Ends what still runs; leases that were not released are waited out by others."""
+        """Ends what still runs. If leases were not released, other workers wait until these expire."""
         if self._timer is not None:
             self._timer.cancel()
         self.left.set()
@@ -106,10 +106,10 @@ class Runtime:
         self._tell_work()
 
     def stats(self) -> ProcessorStats:
-        """What is held, and what was done."""
+        """What this worker holds of the processor, and what it did."""
         return stats_of(self.held.values(), self.counts, self.now_us())
 
-    # -- what the desks ask
+    # -- for the desks
 
     def now_us(self) -> int:
         """The worker's own clock."""
@@ -120,21 +120,21 @@ class Runtime:
         self._kit.tell(event)
 
     def span(self, lease: HeldLease, records: int) -> AbstractContextManager[Span]:
-        """What surrounds a call of the processor's function."""
+        """A span around a call of the processor's function."""
         return self._kit.observer.span(self.processor.name, lease, records)
 
     def fail(self, error: BaseException) -> None:
-        """The app ends with this error."""
+        """Ends the app with this error."""
         self._kit.fail(error)
 
     def happen(self, event: Callable[[int], None]) -> None:
-        """An event for the engine; then what it wishes is done."""
+        """Passes an event to the engine, and does what the engine then wishes."""
         if not self.left.is_set():
             event(self.now_us())
             self._pump()
 
     def read_again(self, lease: HeldLease, again_us: int) -> None:
-        """A processor that keeps its own checkpoint failed: what lies behind that is read again, from that moment on."""
+        """A processor that moves its own checkpoint failed: from that moment on, reads again from the checkpoint."""
         at = lease.key, lease.fence
         self.happen(lambda now: self.engine.by_hand.failed(*at, again_us, now))
         standing = self.engine.by_hand.standing(*at)
@@ -142,7 +142,7 @@ class Runtime:
             self.held[at] = replace(self.held[at], lease=standing, reader=self._make_reader(standing))
 
     def commit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
-        """Moves the checkpoint inside the caller's transaction; LeaseLost where the lease is another worker's."""
+        """Moves the checkpoint inside the caller's transaction. Raises LeaseLost if another worker has the lease."""
         self._kit.store.move_checkpoint(connection, self._leases, place.move(lease, unless))
 
     async def acommit(self, connection: Any, lease: HeldLease, place: Behind, unless: tuple[str, ...]) -> None:
@@ -150,7 +150,7 @@ class Runtime:
         await self._kit.store.amove_checkpoint(connection, self._leases, place.move(lease, unless))
 
     async def checkpoint_of(self, lease: HeldLease, commit: Commit) -> str | None:
-        """The checkpoint that stands in the store, read until the store answers, or the lease is lost."""
+        """The checkpoint that stands in the store. Asks until the store answers, or the lease is lost."""
         while (lease.key, lease.fence) in self.held:
             try:
                 row = await self._kit.threads.store.call(lambda: self._kit.store.read(self._leases, lease.key))
@@ -168,7 +168,7 @@ class Runtime:
     # -- wishes
 
     def _pump(self) -> None:
-        """Does all that the engine wishes. What a wish leads to at once is done in the same round, not inside it."""
+        """Does all that the engine wishes. If that leads to new wishes at once, it does them in the same round, not nested."""
         if self._is_pumping:
             return
         self._is_pumping = True
@@ -228,7 +228,7 @@ class Runtime:
         self.happen(self.engine.tick)
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Runs it beside; an error that nobody expected ends the app."""
+        """Runs a coroutine in a task of its own. An unexpected error ends the app."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -254,7 +254,7 @@ class Runtime:
         self._announcing.looked(*found)
 
     async def _write_leases(self, wishes: list[WriteLease]) -> None:
-        """All of a round at once: some stores need one call for them."""
+        """Writes all leases of a round together: some stores need only one call for them."""
         writes = [Write(wish.lease.row, wish.expected) for wish in wishes]
         try:
             answers = await self._kit.threads.store.call(lambda: self._kit.store.write_all(self._leases, writes))
@@ -294,7 +294,7 @@ class Runtime:
             await self._kit.threads.store.call(lambda: self._kit.store.delete(table, key, expected))
 
     async def _leave(self) -> None:
-        """Our own row goes last: so nobody takes us for one that died."""
+        """Deletes our own row, last of all: if it went earlier, others would take us for dead."""
         await asyncio.gather(*self._burials, return_exceptions=True)
         await self._announcing.finish()
         await self._publishing.finish()

@@ -1,4 +1,4 @@
-"""Signals: what ends a process of workers: the first one asks, the second one does not wait."""
+"""Signals that end a process of workers: the first one asks it to stop, the second one ends it at once."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def stopping_by_signals(app: Stoppable) -> Iterator[None]:
         for number in numbers:
             loop.remove_signal_handler(number)
             handler = before[number] or signal.SIG_DFL
-            # A SIGHUP that comes yet is the same request, and it was met.
+            # A SIGHUP that comes only now repeats the request, which we have met.
             is_met = number == signal.SIGHUP and seen and handler == signal.SIG_DFL
             signal.signal(number, signal.SIG_IGN if is_met else handler)

@@ -1,4 +1,4 @@
-"""Stats: what a worker holds and did, for people and for dashboards."""
+"""Stats: what a worker holds and what it did, for people and for dashboards."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class LeaseStats:
     delivered: int
     acked: int
     failed: int
-    busy_seconds: float | None  # how long the processor has had what it has had for longest
+    busy_seconds: float | None  # how long the processor has had the record that it has had for longest
     gap: str | None
-    lag_seconds: float | None = None  # how long ago the first record was created that is not processed
+    lag_seconds: float | None = None  # how long ago the first unprocessed record was created
 
 
 @dataclass(frozen=True, slots=True)

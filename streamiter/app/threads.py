@@ -1,4 +1,4 @@
-"""Threads: calls that block, made beside the event loop by daemon threads; what hangs in one never holds up the exit."""
+"""Threads: daemon threads beside the event loop that make calls which block. A call that hangs never holds up the exit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Result = TypeVar("Result")
 
 
 class Calls(Protocol):
-    """What makes calls that block: threads, or, in virtual time, the caller itself."""
+    """Makes calls that block: on threads, or, in virtual time, at once."""
 
     async def call(self, function: Callable[[], Result]) -> Result:
-        """What the call gives; what it raises comes through."""
+        """Makes the call, and returns or raises what it does."""
 
     def close(self) -> None:
         """Takes no more calls."""
 
 
 class Threads:
-    """Up to `most` daemon threads, started when there is work for them."""
+    """Up to `most` daemon threads, each started when there is work for it."""
 
     def __init__(self, name: str, most: int) -> None:
         self._name = name
@@ -45,7 +45,7 @@ class Threads:
         return await future
 
     def close(self) -> None:
-        """The threads end once they are through with what they do."""
+        """Ends the threads, each after its present call."""
         for _ in range(self._started):
             self._jobs.put(None)
 
@@ -60,12 +60,12 @@ class Inline:
     """Makes each call at once, on the loop itself: for virtual time, where no call waits for anything outside."""
 
     async def call(self, function: Callable[[], Result]) -> Result:
-        """What the call gives."""
+        """Makes the call, and returns what it returns."""
         await asyncio.sleep(0)
         return function()
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Does nothing: nothing was opened."""
 
 
 class _Job:
@@ -79,7 +79,7 @@ class _Job:
         self.function, self.loop, self.future = function, loop, future
 
     def run(self) -> None:
-        """Makes the call, and hands over what came of it; a loop that is closed by now wants nothing any more."""
+        """Makes the call, and hands over its result, unless the loop is closed by now."""
         try:
             result = self.function()
         except BaseException as error:  # whatever it is, the caller is to see it

@@ -1,4 +1,4 @@
-"""Ticking: an app's timers at work: some in each worker, the others in the one that has the leader's lease.
+"""Ticking: runs an app's timers: some in each worker, the others in the worker that has the leader's lease.
 
 The leader is a lease as any other, and its runs are records of it: handed out while the lease is certain (law 9), waited for
 when it is let go, their moments its checkpoint.
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("streamiter.app")
 
-LOOK_US = 30 * SECOND_US  # so often the wall clock is looked at, for it may have been set
+LOOK_US = 30 * SECOND_US  # how often we look at the wall clock, since somebody may have set it
 LEADER = "leader"
 
 
 class Runs:
-    """Runs of timers' functions in one worker; what they raise is told, and stops nothing."""
+    """Runs timers' functions in one worker. Their errors are reported, and stop nothing."""
 
     def __init__(self, kit: Kit, lease_key: str) -> None:
         self.kit = kit
@@ -52,7 +52,7 @@ class Runs:
         return microseconds(self.kit.clock.now())
 
     async def run(self, tick: Tick, lease: HeldLease | None = None) -> None:
-        """One run, unless its time is over."""
+        """Makes one run, unless it is too late for it."""
         timer = tick.timer
         if timer.name in self.running:
             self.miss([Missed(timer.name, 1, "its run before is still at work")])
@@ -72,7 +72,7 @@ class Runs:
             self.kit.tell(TimerFailed(timer.name, self._lease_key, type(error).__name__))
 
     def miss(self, missed: Sequence[Missed]) -> None:
-        """Tells of runs that are not made up for."""
+        """Reports runs that were missed."""
         for name, count, why in missed:
             logger.warning("timer %s: %d run%s missed: %s", name, count, "" if count == 1 else "s", why)
             self.kit.tell(TimerMissed(name, self._lease_key, count, why))
@@ -107,7 +107,7 @@ class WorkerTimers:
         self._tick()
 
     def leave(self) -> None:
-        """Begins nothing more; what runs may finish within the grace."""
+        """Begins no more runs. Those under way may finish within the grace."""
         if not self._is_leaving:
             self._is_leaving = True
             self._later(self._grace_us, self.left.set)
@@ -163,7 +163,7 @@ class Ticks(Reader):
         self._ticker = Ticker(timers, runs.now_us(), _moments(lease.checkpoint))
 
     async def turn(self, now_us: int) -> Read:
-        """What is due now, and a rest until more may be."""
+        """The runs that are due now, and how long to rest until more may be."""
         wall_us, before = self._runs.now_us(), dict(self._ticker.last)
         ticks, missed = self._ticker.take(wall_us, self._runs.running)
         self._runs.miss(missed)
@@ -174,7 +174,7 @@ class Ticks(Reader):
         """There are no gaps in time."""
 
     def _places(self, ticks: Sequence[Tick], before: Mapping[str, int]) -> list[str]:
-        """The checkpoint behind each run: a run that is not over counts as missed where the leader changes."""
+        """The checkpoint behind each run. A run that is not over counts as missed if the leader changes."""
         waiting = {tick.timer.name for tick in ticks}
         last = {name: moment_us for name, moment_us in self._ticker.last.items() if name not in waiting}
         last |= {name: moment_us for name, moment_us in before.items() if name in waiting}
@@ -186,7 +186,7 @@ class Ticks(Reader):
 
 
 def timers_of(app: App, timers: Iterable[Timer], kit: Kit) -> Iterator[Runtime | WorkerTimers]:
-    """What runs these timers of the app in one worker."""
+    """The parts that run these timers of the app in one worker."""
     timers = list(timers)
     leaders = [timer for timer in timers if timer.on_leader]
     others = [timer for timer in timers if not timer.on_leader]
@@ -197,7 +197,7 @@ def timers_of(app: App, timers: Iterable[Timer], kit: Kit) -> Iterator[Runtime |
 
 
 def leader_runtime(app: App, timers: Sequence[Timer], kit: Kit) -> Runtime:
-    """What runs timers in the one worker that has the leader's lease, and in the others waits for it."""
+    """A runtime that competes for the leader's lease, and runs the timers while it has it."""
     runs = Runs(kit, LEADER)
     engine = Engine(
         app.worker_id,

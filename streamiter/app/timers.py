@@ -1,4 +1,4 @@
-"""Timers: functions that run by the clock, and their moments; pure, for time comes in.
+"""Timers: functions that run by the clock, and their moments. It decides; the time is an argument.
 
 Moments lie on the wall clock, and are the same for every worker: `timer(60)` runs at each full minute, whenever a worker
 started. So neither a restart nor another leader shifts them.
@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.errors import InvalidOption, MissingExtra
 
-LATE_US = 60 * SECOND_US  # a run that could not begin for so long is missed; sooner where its next moment comes first
-_BACK_US = 3 * 3600 * SECOND_US  # a clock that was set back by less passes those moments again: nothing runs twice
-_MOST_COUNTED = 1000  # of the moments that a cron expression missed
+LATE_US = 60 * SECOND_US  # a run that cannot begin within so long, or before its next moment, is missed
+_BACK_US = 3 * 3600 * SECOND_US  # if the clock was set back by less, no moment runs twice
+_MOST_COUNTED = 1000  # how many missed moments of a cron expression we count
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -27,13 +27,13 @@ class Schedule(Protocol):
 
     @property
     def back_us(self) -> int:
-        """A clock that was set back by more begins anew; by less, the schedule waits until it has caught up."""
+        """If the clock was set back by more, the schedule begins anew; if by less, it waits until the clock has caught up."""
 
     def after(self, moment_us: int) -> int:
         """The first moment after this one."""
 
     def passed(self, first_us: int, now_us: int) -> tuple[int, int]:
-        """How many moments there are from `first_us`, which is one, until now; and the last of them."""
+        """How many moments there are from `first_us`, itself a moment, until now; and the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Cron:
         return _BACK_US
 
     def after(self, moment_us: int) -> int:
-        """The first moment after this one; where clocks are set back for the winter, an hour's second pass is left out."""
+        """The first moment after this one. When clocks go back for the winter, the second pass of the hour has none."""
         from cronsim import CronSim
 
         local = (_EPOCH + timedelta(microseconds=moment_us)).astimezone(self.zone)
@@ -100,7 +100,7 @@ class Timer:
     is_async: bool
 
     def is_late(self, moment_us: int, now_us: int) -> bool:
-        """Whether a run for that moment may begin no more."""
+        """Whether it is too late to begin a run for that moment."""
         return now_us - moment_us >= LATE_US or self.schedule.after(moment_us) <= now_us
 
 
@@ -117,7 +117,7 @@ class Tick(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """Runs that are not made up for."""
+    """Runs that were missed, and will not be made."""
 
     timer: str
     runs: int
@@ -125,7 +125,7 @@ class Missed(NamedTuple):
 
 
 class Ticker:
-    """What is due, of some timers. `last` says which moments were handed out before, by whom ever."""
+    """Tells which timers are due. `last` has the moments that were handed out before, by any worker."""
 
     def __init__(self, timers: Iterable[Timer], now_us: int, last: Mapping[str, int] | None = None) -> None:
         self._timers = tuple(timers)
@@ -141,7 +141,7 @@ class Ticker:
         return min(self._next_us.values(), default=None)
 
     def take(self, now_us: int, running: Collection[str] = ()) -> tuple[list[Tick], list[Missed]]:
-        """The runs that are to begin now, and those that never will."""
+        """The runs that shall begin now, and those that are missed."""
         ticks: list[Tick] = []
         missed, self._missed = self._missed, []
         for timer in self._timers:
@@ -208,7 +208,7 @@ def cron(expression: str, timezone: str | tzinfo) -> Cron:
 
 
 def declare_timer(function: Any, schedule: Schedule, *, name: str | None, on_leader: bool) -> Timer:
-    """The timer that was meant."""
+    """The timer that the user declared."""
     name = name or getattr(function, "__name__", None)
     if not isinstance(name, str) or not name.isprintable():
         raise InvalidOption(f"a timer's name is a word, not {name!r}")

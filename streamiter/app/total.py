@@ -1,8 +1,8 @@
-"""Total order: one ordered stream over all shards, read for one lease, whose checkpoint is a Stream's token.
+"""Total order: one lease reads one ordered stream over all shards; its checkpoint is a Stream's token.
 
-A token is taken when it is wanted, for it costs something: it tells where the stream stands. So nothing is read on while
-records are with the processor; and where the worker lets the lease go in the middle of what was taken, the stream gets the rest
-back, and its token is exact.
+A token tells where the stream stands now, and it costs time to take one, so we take it only when we need it. For that reason
+we do not read on while the processor has records. If the worker lets the lease go half way through them, the stream gets the
+rest back, and its token is exact.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from streamiter.source.base import Source
 from streamiter.stream.model import RAW
 
 TURN_SECONDS = 1.0  # how long a turn waits for a first record
-REST_US = SECOND_US // 4  # after a turn that brought nothing
-TOKEN_EVERY_US = SECOND_US  # the token before a turn is taken so often, where records are ready
+REST_US = SECOND_US // 4  # after a turn without records
+TOKEN_EVERY_US = SECOND_US  # how often a token is taken before a turn, while records are ready
 TOKEN_EVERY = 1000  # ... and after so many records
-# Where no record comes, the token follows the shards' tips: else a stream that was quiet for long would seem to have a gap.
+# While no record comes, the token follows the shards' tips: else a stream that was quiet for long would seem to have a gap.
 IDLE_TOKEN_EVERY_US = 60 * SECOND_US
 
 
@@ -49,8 +49,8 @@ class TotalReader(Reader):
         self._size = size
         self._within_seconds = within_seconds
         self._alone = alone
-        self._given = 0  # so many records were given in all
-        self._hand: list[Any] = []  # the last of them, which the stream can take back
+        self._given = 0  # how many records were given in all
+        self._hand: list[Any] = []  # the last of them, which the stream can still take back
         self._token = lease.checkpoint
         self._token_at = 0  # so many records had been given when it was taken
         self._token_us = 0
@@ -61,12 +61,12 @@ class TotalReader(Reader):
         )  # until the first record comes
 
     async def turn(self, now_us: int) -> Read:
-        """The next records: as many as are ready, or those that come within some time."""
+        """The next records: those that are ready, or those that come within some time."""
         if self._is_token_due(now_us):
             self._take_token(now_us)
         records = self._stream.take_now(self._size)
         if len(records) < self._size and (self._within_seconds or not records):
-            # From here on there are waits: what was taken goes back, and the token is taken while it is exact.
+            # We may wait from here on. So we give back the records that we took, and take the token while it is exact.
             self._stream.put_back(records)
             self._hand = []
             self._take_token(now_us)
@@ -80,7 +80,7 @@ class TotalReader(Reader):
             except PoisonRecord as error:
                 return await self._pass(error)
             except TransientError as error:
-                return Read(error=error)  # the stream waited for it already, as long as its patience lasts
+                return Read(error=error)  # the stream has tried for as long as its patience lasts
             finally:
                 self._is_reading = False
             if not records and now_us - self._token_us >= IDLE_TOKEN_EVERY_US:
@@ -93,7 +93,7 @@ class TotalReader(Reader):
         return self._read(records[:count])
 
     async def restart(self) -> None:
-        """The gap is accepted."""
+        """Goes on behind a gap that an operator accepted."""
         await self._stream.skip()
 
     async def close(self) -> None:
@@ -114,17 +114,17 @@ class TotalReader(Reader):
         return Read(records=records, checkpoints=places, rest_us=0 if records else REST_US)
 
     async def _pass_gap(self, now_us: int) -> Read:
-        """An operator accepted it. From the place behind it on, another gap is to be accepted anew."""
+        """Passes the gap that an operator accepted. A gap behind it has to be accepted anew."""
         await self._stream.skip()
         return self._stand(now_us)
 
     def _stand(self, now_us: int, rest_us: int = 0) -> Read:
-        """No record came, but the token is another one. All that was given is processed: nothing is read before that."""
+        """A turn without records, but with a newer token. All records that were given are processed by now."""
         self._token, self._token_us = json.dumps(self._stream.token, separators=(",", ":")), now_us
         return Read(start=self._token, rest_us=rest_us)
 
     async def _pass(self, error: PoisonRecord) -> Read:
-        """A record that cannot be decoded is given as one that is spoiled; its policy decides. The stream goes on behind it."""
+        """Gives a record that cannot be decoded as a spoiled one, on which the policy decides, and goes on behind it."""
         record = self._stream.next_due
         await self._stream.skip()
         if not isinstance(record, SpoiledRecord):
@@ -133,7 +133,7 @@ class TotalReader(Reader):
         return self._read([record])
 
     def _place(self, number: int, is_let_go: bool) -> str | None:
-        """The token behind this record, if it can still be told. Where the lease is let go, the stream gets the rest back."""
+        """The token behind this record, if it is still known. If the lease is let go, gives the later records back first."""
         if number == self._token_at:
             return self._token
         if number == self._earlier[0]:

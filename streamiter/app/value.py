@@ -1,4 +1,4 @@
-"""Values: what a record carries, for functions that want no more of it."""
+"""Values: what a record carries, for functions that need only that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamiter.record import ChangeRecord, Record
 
 
 def value_of(record: Record) -> Any:
-    """What the model made of a record: of a change its new image, or, where that is gone, its old one."""
+    """The model's value of a record: for a change, of its new image, or of its old one if it has no new one."""
     if isinstance(record, ChangeRecord):
         return record.old if record.new is None else record.new
     if isinstance(record, PayloadRecord):

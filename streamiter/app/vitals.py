@@ -1,4 +1,4 @@
-"""The vitals: a processor's leases while they are worked on: whether one is stuck, and what their rows are to say of it."""
+"""The vitals of a processor's leases in work: whether one is stuck, and what their rows tell people."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from streamiter.lease import Engine
 
 logger = logging.getLogger("streamiter.app")
 
-STUCK_US = 30 * SECOND_US  # after that a processor counts as stuck, and it is told
+STUCK_US = 30 * SECOND_US  # when a processor has had the same records for so long, we report it as stuck
 
 
 def stats_of(leases: Iterable[Held], counts: Mapping[str, int], now_us: int) -> ProcessorStats:
-    """What a processor holds and did: `counts` is what it did with leases that it holds no more."""
+    """What a processor holds and what it did. `counts` is what it did with leases that it no longer holds."""
     held = tuple(_lease_stats(one, now_us) for one in leases)
     return ProcessorStats(
         held,
@@ -38,7 +38,7 @@ def _lease_stats(held: Held, now_us: int) -> LeaseStats:
 
 
 class Vitals:
-    """Of one processor in one worker."""
+    """The vitals of one processor in one worker."""
 
     def __init__(self, engine: Engine, processor: str, clock: Clock, tell: Callable[[AppEvent], None]) -> None:
         self._engine = engine
@@ -48,7 +48,7 @@ class Vitals:
         self._felt_us = 0
 
     def look_at(self, leases: Mapping[tuple[str, int], Held], now_us: int) -> bool:
-        """All leases in work, by key and fence; gives whether it is time to tell how the work goes."""
+        """Looks at all leases in work, by key and fence. Returns whether it is time to report how the work goes."""
         for held in leases.values():
             self._look_whether_stuck(held, now_us)
         if now_us - self._felt_us < EVERY_US:
@@ -58,7 +58,7 @@ class Vitals:
         return True
 
     def _feel(self, leases: Mapping[tuple[str, int], Held], now_us: int) -> None:
-        """What the rows say of the work, with the next writes that they have anyway."""
+        """Updates what the rows say about the work; it is written with the next renewals."""
         wall_us = microseconds(self._clock.now())
         for (key, fence), held in leases.items():
             held.pulse.busy_since_us = held.work.desk.busy_since_us

@@ -1,4 +1,4 @@
-"""Watching: while no page is being fetched, one call waits for what is new in all of a processor's leases at once."""
+"""Watching: while no page is being fetched, one call waits for new records in all of a processor's leases."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from streamiter.source.base import ShardIterator, Source
 
 logger = logging.getLogger("streamiter.app")
 
-WATCH_SECONDS = 2.0  # one call waits so long at most
+WATCH_SECONDS = 2.0  # how long one call waits at most
 AFTER_FAULT_SECONDS = 1.0
 
 
 class Resting(NamedTuple):
-    """A lease whose next page is not asked for before some moment."""
+    """A lease whose next page is not to be fetched before some moment."""
 
     key: str
     fence: int
@@ -28,7 +28,7 @@ class Resting(NamedTuple):
 
 
 class Watching:
-    """Which leases rest, and the call that watches them. All of it is on the event loop, but for the call."""
+    """Knows which leases rest, and makes the call that watches them. Everything but the call is on the event loop."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class Watching:
         self._is_watching = False
 
     def fetching(self, key: str) -> None:
-        """The lease's next page is asked for."""
+        """The lease's next page is being fetched."""
         self._fetching += 1
         self._resting.pop(key, None)
 
     def fetched(self, resting: Resting | None) -> None:
-        """A page came, or none; the lease is to rest now."""
+        """The fetch is over; the lease rests now."""
         self._fetching -= 1
         if resting is not None and self._source is not None:
             self._resting[resting.key] = resting
@@ -61,7 +61,7 @@ class Watching:
             self._spawn(self._watch(self._source))
 
     def forget(self, key: str) -> None:
-        """The lease is ours no more."""
+        """The lease is no longer ours."""
         self._resting.pop(key, None)
 
     async def _watch(self, source: Source[Any]) -> None:
@@ -81,6 +81,6 @@ class Watching:
                     if resting.place.shard_id in found and self._resting.get(resting.key) is resting:
                         self._fetch_in(resting, 0)
                 if found:
-                    return  # pages are on their way; the last of them begins the next watch
+                    return  # pages are being fetched; the last of them begins the next watch
         finally:
             self._is_watching = False

@@ -1,4 +1,4 @@
-"""The worker: all processors of an app in one process: it opens what they share, runs them, and ends them together."""
+"""The worker: runs all processors of an app in one process: opens what they share, starts them, and ends them together."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("streamiter.app")
 
-PATIENCE_US = 60 * SECOND_US  # with a service that does not answer as the app starts
-STORE_CALLS = 4  # side by side; a store's connection serves one at a time in any case
-SOURCE_CALLS = 32  # of each processor: none waits behind another's
-WORD_CALLS = 2  # of each processor: one listens, the other tells
-USER_CALLS = 1000  # threads are started as they are needed: a function that hangs takes none from others
+PATIENCE_US = 60 * SECOND_US  # how long we try at the start while a service does not answer
+STORE_CALLS = 4  # at once; a store's connection serves one at a time in any case
+SOURCE_CALLS = 32  # for each processor, so that none waits for another's calls
+WORD_CALLS = 2  # for each processor: one listens, the other announces
+USER_CALLS = 1000  # threads start as they are needed; so many that a function that hangs takes none from others
 
 
 class AppWorker:
-    """Runs an app's processors until it is stopped, or one of them fails. `make_calls` gives what makes calls that block."""
+    """Runs an app's processors until it is stopped, or one of them fails. `make_calls` gives threads for calls that block."""
 
     def __init__(self, app: App, only: Sequence[str] | None, make_calls: Callable[[str, int], Calls] = Threads) -> None:
         self._app = app
@@ -60,7 +60,7 @@ class AppWorker:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Until all leases are released; raises what a processor or the store failed with."""
+        """Runs until all leases are released. Raises the error of a processor or of the store."""
         app = self._app
         store = open_store(app.store)
         try:
@@ -89,14 +89,14 @@ class AppWorker:
             raise self._error
 
     def stop(self) -> None:
-        """Lets all leases go, once what runs is done."""
+        """Lets all leases go, once the calls under way are done."""
         if not self._stopping.is_set():
             self._stopping.set()
             for part in self._parts:
                 part.leave()
 
     def stats(self) -> AppStats:
-        """What is held, and what was done."""
+        """What this worker holds, and what it did."""
         processors = {name: told.stats() for name, told in self._runtimes.items()}
         now_us = microseconds(self._app.clock.monotonic())
         others = [part for part in self._parts if isinstance(part, Runtime) and part not in self._runtimes.values()]
@@ -141,7 +141,7 @@ class AppWorker:
         return calls
 
     async def _open_all(self, make_kit: Callable[[], Kit]) -> bool:
-        """Looks all sources up; gives whether that was done before the app was stopped: a service may not answer for long."""
+        """Opens all sources. Returns False if the app was stopped meanwhile: a service may not answer for a long time."""
         opening = asyncio.ensure_future(self._open_each(make_kit))
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -159,7 +159,7 @@ class AppWorker:
             self._runtimes[processor.name] = await self._open(processor, make_kit)
 
     async def _open(self, processor: Processor, make_kit: Callable[[], Kit]) -> Runtime:
-        """The processor's source is looked up before anything is read."""
+        """The runtime of a processor. Checks first that its source exists."""
         kit, source = make_kit(), locate(processor.source)
         self._sources.append((source, kit.threads.source))
         retention_us = await kit.threads.source.call(partial(_look_up, source, self._app.clock))
@@ -168,7 +168,7 @@ class AppWorker:
         return self._runtime(processor, source, retention_us, kit)
 
     def _shared(self, processor: Processor, source: Source[Any], kit: Kit) -> Source[Any]:
-        """The source as this app sees it, a consumer of a group that other programs share."""
+        """The source, read as a consumer of a group that other programs share."""
         shared = source.shared(processor.name, self._app.name)
         shared.check(partial(kit.store.guard, self._leases(processor), "", "", 0))
         return shared
@@ -207,7 +207,7 @@ class AppWorker:
                 return TotalReader(source, lease, size=size, within_seconds=within, alone=alone, inline=is_inline)
             limit = source.page_limit
             if isinstance(source, SharedSource):
-                limit = min(limit, processor.in_flight)  # what one consumer of a group has, no other gets
+                limit = min(limit, processor.in_flight)  # a record that one consumer of a group has goes to no other
                 source.join(lease.key, kit.store.guard(tables[0], lease.key, str(lease.owner), lease.fence))
             return ShardReader(ShardPages(source, lease, limit), kit.threads.source)
 
@@ -240,19 +240,19 @@ def selected(app: App, only: Sequence[str] | None) -> tuple[list[Processor], lis
 
 
 def _look_up(source: Source[Any], clock: Clock) -> int:
-    """Whether there is such a stream, and how long it holds records; a service that does not answer is waited for."""
+    """How long the source holds records. Raises if there is no such stream; waits for a service that does not answer."""
     return retrying(lambda: (source.name, source.retention_us), clock, Patience(PATIENCE_US))[1]
 
 
 def _stream_of(name: str) -> str:
-    """A stream's name without what surrounds it: of an ARN, or of a log's app."""
+    """A stream's name, without the rest of its ARN, or the app of its log."""
     if name.startswith("arn:"):
         return (name.split("/")[1:2] or [name])[0]
     return name.rpartition(":")[2].rpartition(".")[2]
 
 
 def _start(processor: Processor, app: App) -> str:
-    """Where leases begin, as the engine writes it."""
+    """The processor's start, in the engine's notation."""
     position = parse_position(processor.start, "", app.clock)
     if not isinstance(position, Token) or position.lanes:
         raise InvalidOption(

@@ -1,4 +1,4 @@
-"""Works: one lease's records handed to the user's function, in each form that it can have."""
+"""Works: hand one lease's records to the user's function, in the form that it takes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("streamiter.app")
 
-BEGIN_ANEW_SECONDS = 1.0  # after a processor returned though there was more to come
+BEGIN_ANEW_SECONDS = 1.0  # how long to wait after an `events` function returned too early
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
 class Work(ABC):
-    """What hands the records of one lease over. The engine says which, and when."""
+    """Hands the records of one lease over. The engine says which, and when."""
 
     def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
         self.desk = desk
@@ -41,22 +41,22 @@ class Work(ABC):
 
     @abstractmethod
     def deliver(self, entries: Sequence[Entry]) -> None:
-        """These are to be handed over now."""
+        """Hands these over."""
 
     def begin(self, lease: Lease) -> None:  # noqa: B027 - most begin with their first records
-        """The lease is ours, and stands here; nothing was delivered yet."""
+        """The lease is ours, and stands here. No record was delivered yet."""
 
     def came(self, read: Read) -> None:  # noqa: B027 - most care for records alone
-        """A page came, perhaps an empty one; its records are delivered afterwards."""
+        """A page came, perhaps an empty one. Its records are delivered afterwards."""
 
     def end(self) -> None:  # noqa: B027 - most need not know
-        """The shard was read to its end: what was delivered by now is all there is."""
+        """The shard was read to its end: no more records will be delivered."""
 
     def stop(self) -> None:  # noqa: B027 - most need do nothing: the engine delivers nothing more
         """The worker lets the lease go."""
 
     def close(self, why: str) -> None:
-        """The lease is ours no more ("lost", "released", "completed"). What still runs of a lost one is cancelled."""
+        """The lease is no longer ours ("lost", "released", "completed"). Cancels what still runs for a lost one."""
         self.desk.is_open = False
         self.desk.hand.close()
         if why == "lost":
@@ -64,28 +64,28 @@ class Work(ABC):
                 task.cancel()
 
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Runs it beside the loop's other work, until the lease is lost."""
+        """Runs a coroutine in a task of its own, until the lease is lost."""
         task = self.spawn(coroutine)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     def call(self, function: Any, number: int | None = None) -> Call:
-        """The function, as it is called; with the `number` of the one record that it gets, where that may fill a hole."""
+        """The function, ready to be called. `number` is that of its one record, if that may fill a hole."""
         return Call(function, self.processor, self.threads, partial(self.desk.may_deliver, number))
 
     def arguments(self, first: Any) -> tuple[Any, ...]:
-        """What the function is called with."""
+        """The function's arguments."""
         return (first, self.desk.lease) if self.processor.handler.wants_lease else (first,)
 
     def prepared(self, entry: Entry) -> Any:
-        """The record or value to be handed over; what its key, `where` or the model raises comes through."""
+        """The record or value to hand over. Raises what its key, `where` or the model raises."""
         self.processor.check_key(entry)
         record = self.processor.prepare(entry.record)
         return self.processor.value_of(record) if self.processor.handler.form is Form.VALUE else record
 
 
 class OneByOne(Work):
-    """One record after the other."""
+    """Hands over one record after the other."""
 
     def deliver(self, entries: Sequence[Entry]) -> None:
         """Hands them over in order, each once the one before it is done."""
@@ -148,7 +148,7 @@ class OneByOne(Work):
 
 
 class _Done:
-    """How far a walk came: so that a long one acks what it has behind it."""
+    """How far a walk over records has come, so that a long one can ack now and then."""
 
     EVERY_US = 200_000
 
@@ -174,10 +174,10 @@ class _Done:
 
 
 class SideBySide(Work):
-    """Records of different keys at once; the engine sees to it that each key is in order."""
+    """Hands over records of different keys at once. The engine keeps each key in order."""
 
     def deliver(self, entries: Sequence[Entry]) -> None:
-        """Begins each of them."""
+        """Begins a call for each of them."""
         self.desk.delivered += len(entries)
         for entry in entries:
             self.run(self._one(entry))
@@ -206,14 +206,14 @@ class SideBySide(Work):
 
 
 class Batches(Work):
-    """Batch after batch."""
+    """Hands over batch after batch."""
 
     def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
         super().__init__(desk, processor, threads, spawn)
         self._handed = -1  # the number of the last record that the function ever got
 
     def deliver(self, entries: Sequence[Entry]) -> None:
-        """Hands them over together."""
+        """Hands them over in one batch."""
         self.run(self._one(entries, self.processor.handler.function))
 
     async def _one(self, entries: Sequence[Entry], function: Any) -> None:
@@ -254,12 +254,12 @@ class Batches(Work):
             await self.desk.settle(entries, batch.commit_call, raised)
 
     def _is_prepared(self, entries: Sequence[Entry]) -> bool:
-        """Whether the reader just did it: the total order comes in batches that are good, or a bad record by itself."""
+        """Whether the reader has checked them: the total order gives batches of good records, or one bad record by itself."""
         return self.processor.order == "total" and len(entries) > 1 and entries[0].number > self._handed
 
 
 class Instances(Batches):
-    """A class: an instance for each lease, told of the lease's life."""
+    """For a class: makes an instance for each lease, and tells it of the lease's life."""
 
     def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
         super().__init__(desk, processor, threads, spawn)
@@ -267,7 +267,7 @@ class Instances(Batches):
         self._is_stopping = False
 
     def deliver(self, entries: Sequence[Entry]) -> None:
-        """Hands them to the instance, which is made for the first ones."""
+        """Hands them to the instance, which it makes for the first ones."""
         self.run(self._begin(entries))
 
     def stop(self) -> None:
@@ -312,17 +312,17 @@ class Instances(Batches):
 
 
 class Streams(Work):
-    """An `events` processor: one run of the function for as long as the lease is ours."""
+    """For an `events` function: runs it for as long as the lease is ours."""
 
     def __init__(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> None:
         super().__init__(desk, processor, threads, spawn)
         self._feed: Feed | None = None
         self._is_ended = False
-        self._kept: list[Entry] = []  # what came after a run had ended, and before the next one begins
+        self._kept: list[Entry] = []  # entries that came after a run had ended, for the next one
         self._is_stopping = False
 
     def deliver(self, entries: Sequence[Entry]) -> None:
-        """Puts them into the feed of the run, which is begun for the first ones."""
+        """Puts them into the feed of the run, which begins with the first ones."""
         self.desk.delivered += len(entries)
         if self._feed is None:
             self._feed = Feed(self.desk, self.processor.in_flight)
@@ -335,19 +335,19 @@ class Streams(Work):
             self._feed.put(entries)
 
     def end(self) -> None:
-        """Who waits for more gets what there is."""
+        """Tells the feed that no more will come, so that a function that waits for more gets what there is."""
         self._is_ended = True
         if self._feed is not None:
             self._feed.end()
 
     def stop(self) -> None:
-        """The iterator ends."""
+        """Ends the iterator."""
         self._is_stopping = True
         if self._feed is not None:
             self._feed.close()
 
     def close(self, why: str) -> None:
-        """The iterator ends; a run of a lost lease is cancelled."""
+        """Ends the iterator; cancels the run of a lost lease."""
         self.stop()
         super().close(why)
 

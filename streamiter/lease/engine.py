@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from streamiter.lease import balance
 from streamiter.lease.byhand import ByHand
+from streamiter.lease.dealing import Dealing
 from streamiter.lease.hold import Hold, Stage, Work
 from streamiter.lease.holdings import Holdings
 from streamiter.lease.lease import START, TOTAL, Lease, Worker
@@ -17,7 +17,6 @@ from streamiter.lease.ledger import Ledger
 from streamiter.lease.members import Members
 from streamiter.lease.pace import Pace
 from streamiter.lease.shards import Shards
-from streamiter.lease.survey import survey
 from streamiter.lease.timers import Timer
 from streamiter.lease.ways import Order
 from streamiter.lease.wishes import Came, Given, Leave, ListShards, Look, Wish, WriteLease, WriteWorker
@@ -43,7 +42,10 @@ class Engine:
         self._members = Members(self._ledger)
         self._shards = shards
         self._start = start  # of the one lease of order="total"; other leases start as `shards` says
-        self._holdings = Holdings(self._ledger, order or Order(), self._shard_ended)
+        self._holdings = Holdings(
+            self._ledger, order or Order(), on_end=self._shard_ended, on_free=self._no_longer_hangs
+        )
+        self._dealing = Dealing(self._ledger, self._members, self._holdings)
         self.by_hand = ByHand(self._holdings, self._ledger)
         self._creating: set[str] = set()
         self._look_begun_us: int | None = None
@@ -309,23 +311,10 @@ class Engine:
         self._check_left()
 
     def _rebalance(self, now_us: int) -> None:
-        """Takes what is ours to take, gives what others ask for, asks for what we lack."""
-        if self._holdings.is_leaving or not self._members.is_known or not self._ledger.is_whole:
-            return
-        found = survey(self._ledger, self._holdings, self._members, now_us)
-        if found.again_us is not None:
-            self._ledger.timers.set(Timer.STOOD_STILL, found.again_us)
-        for key in balance.takes_of(found.view):
-            self._holdings.take(key, now_us)
-        if self._members.is_settled:
-            self._move(found.view, now_us)
+        self._dealing.deal(now_us)
 
-    def _move(self, view: balance.View, now_us: int) -> None:
-        """Hand-overs: gives what others ask for, asks for what we lack."""
-        asked = [(key, taker) for key, taker in self._members.asks() if self._holdings.can_give(key)]
-        for key, taker in balance.gives_of(asked, view).items():
-            self._holdings.drain(key, taker, now_us)
-        self._members.tell(now_us, asks=balance.asks_of(view), stuck=self._holdings.stuck)
+    def _no_longer_hangs(self, hold: Hold, taker: str | None, now_us: int) -> None:
+        self._dealing.offer(hold, taker, now_us)
 
     def _create_total(self, now_us: int) -> None:
         if self._shards is None and TOTAL not in self._ledger.leases and TOTAL not in self._creating:

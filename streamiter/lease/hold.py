@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 
 from streamiter.lease.lease import GAP, NOTHING, ORDER, QUARANTINE, SOURCE, TIP, Lease
 from streamiter.lease.pace import Pace
@@ -53,6 +53,13 @@ class Attempt:
     tries: int = 1
 
 
+class Hung(NamedTuple):
+    """Why a lease that another worker asked for was kept: its processor took too long."""
+
+    last: int  # the last record that was out when the time was up
+    taker: str | None  # the worker that asked for it
+
+
 class Hold:
     """One lease, its stage, its pipeline, and until when this worker may deliver."""
 
@@ -67,6 +74,7 @@ class Hold:
         self.valid_from_us: int | None = None  # the moment before the last write that succeeded was sent (law 9)
         self.told: Mapping[str, Any] = NOTHING  # what its owner's work is like, for people who read the row
         self.promised: str | None = None  # the worker that it is handed over to
+        self.hung: Hung | None = None  # it could not be handed over, and what hung is still out
         self.is_begun = False  # whether the processor was told
         self.is_end_told = False  # whether its end was noted, and its children are looked for
         self.told_children: tuple[Shard, ...] = ()  # what the shard's last page said of its children
@@ -76,6 +84,15 @@ class Hold:
     def key(self) -> str:
         """The lease's key."""
         return self.lease.key
+
+    def keeper(self, me: str) -> str | None:
+        """Who has the lease in the balance: we, the worker that gets it from us, or nobody."""
+        return me if self.stage in KEPT else self.promised
+
+    @property
+    def can_be_given(self) -> bool:
+        """Whether it can be handed over."""
+        return self.stage is Stage.HELD and self.hung is None
 
     def begin_anew(self) -> None:
         """What was delivered, and does not lie before the checkpoint, is forgotten: it is to be read again."""
@@ -103,6 +120,11 @@ class Hold:
         if stage not in MOVES[self.stage]:
             raise AssertionError(f"a hold of {self.key} cannot go from {self.stage.name} to {stage.name}")
         self.stage = stage
+
+    def hang(self) -> None:
+        """What is out had time enough to finish, and did not: the lease is kept."""
+        self.hung = Hung(self.pipeline.last_out, self.promised)
+        self.keep()
 
     def keep(self) -> None:
         """It is not let go after all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from streamiter.lease.floors import begun
-from streamiter.lease.hold import KEPT, RENEWED, Attempt, Hold, Stage, Work
+from streamiter.lease.hold import RENEWED, Attempt, Hold, Stage, Work
 from streamiter.lease.lease import CHILDREN, END, GAP, ORDER, PROMISED, QUARANTINE, RELEASE, SINCE, START, TIP, Lease
 from streamiter.lease.ledger import Ledger
 from streamiter.lease.timers import Timer
@@ -17,25 +17,28 @@ from streamiter.shard import Shard
 class Holdings:
     """Every hold of this worker. One write of a row is under way at a time; what it does next follows from the answer."""
 
-    def __init__(self, ledger: Ledger, order: Order, on_end: Callable[[Hold, int], None]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        order: Order,
+        *,
+        on_end: Callable[[Hold, int], None],
+        on_free: Callable[[Hold, str | None, int], None],
+    ) -> None:
         self._ledger = ledger
         self._order = order
         self._on_end = on_end  # called when every record of a shard is acked
+        self._on_free = on_free  # called when what hung is done; with the worker that had asked for the lease
         self.holds: dict[str, Hold] = {}
         self.shunned_us: dict[str, int] = {}  # until when we leave a lease alone that an operator asked us to let go
-        self.stuck: set[str] = set()  # leases that could not be handed over: a record hangs
         self.is_leaving = False
 
     # -- questions
 
-    def keeper_of(self, key: str) -> str | None:
-        """Who has a lease of ours in the balance: we, the worker that gets it from us, or nobody."""
-        hold = self.holds[key]
-        return self._ledger.me if hold.stage in KEPT else hold.promised
-
-    def can_give(self, key: str) -> bool:
-        """Whether the lease is in our hands, and can be handed over."""
-        return key in self.holds and self.holds[key].stage is Stage.HELD and key not in self.stuck
+    @property
+    def stuck(self) -> set[str]:
+        """Leases that could not be handed over: a record hangs."""
+        return {key for key, hold in self.holds.items() if hold.hung is not None}
 
     def may_deliver(self, key: str, fence: int, now_us: int, number: int | None = None) -> bool:
         """Whether records of this lease, or this one, may be handed over at this very moment (law 9)."""
@@ -277,8 +280,7 @@ class Holdings:
         elif is_by_hand:  # once its processor is through with what it has, it parts with the lease
             self._ledger.timers.set(Timer.GRACE, now_us + self._ledger.pace.grace_us, key)
         elif not hold.pipeline.is_idle:  # else it waits for the store alone
-            self.stuck.add(key)
-            hold.keep()
+            hold.hang()
         self.go_on(hold, now_us)
 
     def complete(self, key: str, children: list[str], now_us: int) -> None:
@@ -354,8 +356,9 @@ class Holdings:
 
     def go_on(self, hold: Hold, now_us: int) -> None:
         """What a hold does once a write is answered, or a record is acked."""
-        if hold.pipeline.is_idle:
-            self.stuck.discard(hold.key)
+        if hold.hung is not None and hold.pipeline.is_past(hold.hung.last):
+            taker, hold.hung = hold.hung.taker, None
+            self._on_free(hold, taker, now_us)
         if hold.stage is Stage.HELD:
             self.pump(hold, now_us)
         elif hold.stage is Stage.ENDING:
@@ -388,7 +391,6 @@ class Holdings:
 
     def _drop(self, hold: Hold, why: str) -> None:
         del self.holds[hold.key]
-        self.stuck.discard(hold.key)
         for timer in (Timer.RETRY, Timer.GRACE, Timer.FETCH, Timer.AGAIN, Timer.CHECKPOINT):
             self._ledger.timers.cancel(timer, hold.key)
         if hold.is_begun:

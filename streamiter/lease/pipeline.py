@@ -165,6 +165,15 @@ class Pipeline:
         return self._ways.out
 
     @property
+    def last_out(self) -> int:
+        """The number of the last record that the processor has; -1 where it has none."""
+        return self._ways.last_out
+
+    def is_past(self, number: int) -> bool:
+        """Whether the processor has no record up to this number."""
+        return self._ways.is_past(number)
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is out, or has to go out first; the processor has ended, too, where it is to say so."""
         return self._ways.out == 0 and self._has_parted and not self._has_holes

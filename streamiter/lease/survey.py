@@ -59,7 +59,7 @@ def survey(ledger: Ledger, holdings: Holdings, members: Members, now_us: int) ->
         members.doubt(ledger.leases[key].progress.get(PROMISED))
     alive = members.alive
     keepers = {lease.key: lease.owner if lease.owner != ledger.me else None for lease in theirs} | {
-        lease.key: holdings.keeper_of(lease.key) for lease in ours
+        lease.key: holdings.holds[lease.key].keeper(ledger.me) for lease in ours
     }
     held = {key: keeper for key, keeper in keepers.items() if keeper is not None and keeper in alive}
     free = {lease.key: lease.progress.get(PROMISED) for lease in sorted_in[Situation.FREE]}

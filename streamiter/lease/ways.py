@@ -105,6 +105,15 @@ class InOrder:
         """The first record that is not acked; None where there is none."""
         return self._row.oldest
 
+    @property
+    def last_out(self) -> int:
+        """The number of the last record that is out; -1 where none is."""
+        return self._row.first + self._sent - 1 if self.out else -1
+
+    def is_past(self, number: int) -> bool:
+        """Whether no record up to this number is out."""
+        return not self.out or self._row.first > number
+
     def add(self, entries: Entries, groups: Sequence[Any] | None, now_us: int) -> None:
         """More records, after all that are here."""
         self._row.add(entries)
@@ -265,6 +274,16 @@ class SideBySide:
     def oldest(self) -> Any:
         """The first record that is not acked; None where there is none."""
         return next((entry.record for entry in self._entries.values()), None)
+
+    @property
+    def last_out(self) -> int:
+        """The number of the last record that is out; -1 where none is."""
+        return max((number for number, state in self._states.items() if state is _State.OUT), default=-1)
+
+    def is_past(self, number: int) -> bool:
+        """Whether no record up to this number is out."""
+        ahead = takewhile(lambda item: item[0] <= number, self._states.items())
+        return not any(state is _State.OUT for _, state in ahead)
 
     def add(self, entries: Entries, groups: Sequence[Any] | None, now_us: int) -> None:
         """More records, after all that are here."""

@@ -1,4 +1,4 @@
-"""Logs: where records are kept that we write ourselves; each log is a Source, too."""
+"""Logs: they keep records that streamiter writes itself. Each log is a Source, too."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streamiter.log.redis import RedisLog as RedisLog
     from streamiter.log.sqlite import SqliteLog as SqliteLog
 
-# A backend, and its library, loads when it is named.
+# A backend and its library are imported when they are first named.
 _HOMES = {
     "KafkaLog": "kafka",
     "KinesisLog": "kinesis",

@@ -1,11 +1,11 @@
-"""The contract of a log: partitions that streamiter can write and read; a new backend is one class of these methods.
+"""The contract of a log: partitions that streamiter can write and read. A new backend is one class with these methods.
 
 A log is a Source, too, of shards that have no parents and never end: Stream, tokens, tables, Spark and processors read it
-as they read DynamoDB. A backend writes the seven methods below; what a Source must do is made of them here, once.
+as they read DynamoDB. A backend writes the seven methods below; the class here makes a Source's methods of them, once.
 
-Each entry has a number within its partition: from 1 up, growing, not always dense. A number stands for the place behind its
-entry, 0 for that before all. The log stamps each entry with its own time. Methods block, and are called from several
-threads at once. What a backend cannot do it raises in our words:
+Each entry has a number within its partition. Numbers begin at 1 and grow, but some may be missing. A number stands for the
+place behind its entry, and 0 for the place before all entries. The log stamps each entry with its own time. Methods block,
+and several threads may call them at once. If a backend cannot do something, it raises one of our errors:
 
     PositionTrimmed    entries behind the place that was asked for are gone; or the log was set back, and never came so far
     ShardGone          there is no such partition
@@ -28,11 +28,11 @@ from streamiter.record import Record
 from streamiter.shard import Shard
 from streamiter.source.base import Page, ShardIterator, ShardPage, Source
 
-_RECORD_BYTES = 450  # what a waiting record takes in memory beyond its payload and key
+_RECORD_BYTES = 450  # how much memory a waiting record takes beside its payload and key
 
 
 class Entry(NamedTuple):
-    """What is appended: bytes, under a key or none, with what else is to be said of them.
+    """An entry to append: bytes, with or without a key, and with headers.
 
     None for a payload is a tombstone: the key has no value any more. A compacted topic of Kafka lets go of such a key.
     """
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 def check_entries(entries: Sequence[Entry]) -> None:
-    """Refuses what is no bytes, before anything is written."""
+    """Refuses entries that are no bytes, before anything is written."""
     for payload, key, _ in entries:
         if not isinstance(payload, bytes | None) or not isinstance(key, bytes | None):
             raise InvalidOption(
@@ -52,22 +52,22 @@ def check_entries(entries: Sequence[Entry]) -> None:
 
 
 class Ends(NamedTuple):
-    """The numbers of a partition's first and last entries that are held; None where it holds none."""
+    """The numbers of the first and the last entry that a partition holds; None if it holds none."""
 
     first: int | None
     last: int | None
 
 
 class Slice(NamedTuple):
-    """Entries of one partition, in its order, and what else one look at it told."""
+    """Entries of one partition in order, with the state of the log when they were read."""
 
     records: Sequence[LogRecord]
-    is_tip: bool  # nothing follows them yet
-    service_us: int | None  # no entry of the log that was not here at this look is ever stamped with an earlier time
+    is_tip: bool  # no entry follows them yet
+    service_us: int | None  # every entry that comes later is stamped with this time or a later one
 
 
 def page_of(found: Slice, following: ShardIterator) -> Page[LogRecord]:
-    """What a look brought, as a page of a source."""
+    """A slice as a page of a source."""
     records, is_tip, service_us = found
     carried = [record.raw_payload for record in records], [record.key for record in records]
     size = sum(sum(map(len, filter(None, told))) for told in carried) + _RECORD_BYTES * len(records)
@@ -75,27 +75,27 @@ def page_of(found: Slice, following: ShardIterator) -> Page[LogRecord]:
 
 
 class Log(Source[LogRecord]):
-    """Where records are kept, and can be written. Partitions are numbered from 0 on; there may come more, never fewer."""
+    """Keeps records, and takes new ones. Its partitions are numbered from 0 on; there may come more, never fewer."""
 
-    iterator_us = LAST_US  # a place in a log does not die
+    iterator_us = LAST_US  # a place in a log does not expire
     record_type: type[Record] = LogRecord
-    # A log's times are exact, and what it lost unread it can tell by its numbers. A backend of which that is not so says so.
+    # A log's times are exact, and its numbers tell which entries it lost unread. A backend that differs sets these itself.
     lateness = 0.0
     grain_us = 1
     is_counted = True
     poll_interval = idle_interval = 0.05
     listing_interval = 1.0  # partitions may be added at any time
-    ends_are_entries = True  # an entry stands at each end that `ends` tells, and comes when it is read for
+    ends_are_entries = True  # whether there is an entry at each end that `ends` tells
 
-    # -- what a backend writes, beside `name` and `close`, which lets go of what was opened: a later call opens it again
+    # -- for a backend to write, with `name` and `close`, which closes connections; a later call opens them again
 
     @abstractmethod
     def partitions(self) -> int:
-        """How many partitions there are; InvalidStream where nobody made the log yet."""
+        """How many partitions there are; raises InvalidStream if nobody has made the log yet."""
 
     @abstractmethod
     def grow(self, partitions: int) -> None:
-        """Makes it so many partitions, and the log itself where there is none; it never makes them fewer."""
+        """Adds partitions until there are so many, and makes the log itself if it is missing. Never makes them fewer."""
 
     @abstractmethod
     def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
@@ -105,27 +105,27 @@ class Log(Source[LogRecord]):
     def read(self, partition: int, after: int, limit: int) -> Slice:
         """Up to so many of the entries that follow this number.
 
-        PositionTrimmed where one of these is gone, or where the partition never had an entry of so great a number.
+        Raises PositionTrimmed if one of these is gone, or if the partition never had an entry of so great a number.
         """
 
     @abstractmethod
     def seek(self, partition: int, time_us: int) -> int:
-        """The number behind which all entries stand that were stamped with this time or later, and are held."""
+        """The number behind which all held entries stand whose stamp is at or after this time."""
 
     @abstractmethod
     def ends(self, partition: int) -> Ends:
-        """What of the partition is held."""
+        """The ends of the entries that the partition holds."""
 
     @abstractmethod
     def trim(self, partition: int, before: int) -> None:
-        """Lets go of all entries with lower numbers."""
+        """Deletes all entries with lower numbers."""
 
     def now_us(self) -> int | None:
-        """The log's own time: no entry that is appended from now on is stamped with an earlier one."""
+        """The log's own time. No entry that is appended from now on gets an earlier stamp."""
         return self.read(0, self.seek(0, LAST_US), 1).service_us
 
     def start(self, partition: int) -> int:
-        """The number behind which all entries stand that are held, and all that come."""
+        """The number behind which all held entries stand, and all that will come."""
         return self.seek(partition, 0)
 
     def __enter__(self) -> Self:
@@ -134,20 +134,20 @@ class Log(Source[LogRecord]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- what a Source does
+    # -- a Source's methods
 
     @property
     def retention_us(self) -> int:
-        """As long as there is time: a log forgets what was trimmed, and not what is old."""
+        """For ever: a log loses entries by `trim`, and not by age."""
         return LAST_US
 
     def list_shards(self, after: str | None) -> ShardPage:
         """The partitions."""
-        service_us = self.now_us()  # before the partitions are counted: all that one holds that comes later is newer
+        service_us = self.now_us()  # asked before we count: a partition that is added later has only newer entries
         return ShardPage(tuple(Shard(str(number)) for number in range(self.partitions())), None, service_us)
 
     def open_iterator(self, shard_id: str, position: Position) -> ShardIterator:
-        """A place in a partition: the number of the entry behind which to read."""
+        """A place in a partition: the number of the entry behind which reading goes on."""
         partition = self.partition_of(shard_id)
         match position:
             case Horizon():
@@ -156,7 +156,7 @@ class Log(Source[LogRecord]):
                 after = self.seek(partition, time_us)
             case After(place):
                 after = place.number
-                self.read(partition, after, 1)  # so that what is gone is told at once
+                self.read(partition, after, 1)  # raises at once if the entries behind it are gone
             case AtNumber(text):
                 after = int(text) - 1
         return ShardIterator(shard_id, after)
@@ -166,7 +166,7 @@ class Log(Source[LogRecord]):
         return Place(iterator.value, 0)
 
     def fetch(self, iterator: ShardIterator, limit: int) -> Page[LogRecord]:
-        """What follows a place."""
+        """The entries that follow a place."""
         found = self.read(self.partition_of(iterator.shard_id), iterator.value, limit)
         behind = found.records[-1].number if found.records else iterator.value
         return page_of(found, ShardIterator(iterator.shard_id, behind))

@@ -1,4 +1,4 @@
-"""Gathering: what several threads append at once is written together, so that they wait for the disk together."""
+"""Gathering: writes what several threads append at the same time together, so that they share one wait for the disk."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from streamiter.errors import TransientError
 from streamiter.log.base import Entry
 
-MOST = 10_000  # entries that are written together, but for those of one append
+MOST = 10_000  # how many entries are written together; a single append may have more
 
 
 @dataclass(eq=False)
 class Job:
-    """One append, and what came of it."""
+    """One append, and its result."""
 
     partition: int
     entries: Sequence[Entry]
@@ -26,17 +26,17 @@ class Job:
 
 
 class Gathering:
-    """Whichever thread's turn it is writes all that wait; the others find theirs done when their turn comes."""
+    """The thread whose turn it is writes for all that wait. When the others get their turn, their appends are done."""
 
     def __init__(self, write: Callable[[list[Job]], None]) -> None:
-        self._write = write  # fills in numbers, or an error, of each job; raises where none was written
+        self._write = write  # sets the numbers or the error of each job; raises if none was written
         self._process = os.getpid()
         self._turn = threading.Lock()
         self._waiting: deque[Job] = deque()
 
     def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
         """Returns when these are written."""
-        if os.getpid() != self._process:  # forked off: the parent's threads are not here, and may have had the turn
+        if os.getpid() != self._process:  # we were forked: the parent's threads are not here, but one may have the turn
             self._process, self._turn, self._waiting = os.getpid(), threading.Lock(), deque()
         job = Job(partition, entries)
         self._waiting.append(job)
@@ -56,7 +56,7 @@ class Gathering:
             for job in jobs:
                 job.error = error
         except BaseException:
-            # Ctrl-C met the thread that writes for all: the others cannot know whether it was in time.
+            # Ctrl-C hit the thread that wrote for the others, so they cannot know whether their entries were written.
             for job in jobs:
                 job.error = TransientError("the thread that wrote for others was interrupted; it may have been done")
                 job.is_done = True

@@ -1,4 +1,4 @@
-"""The Kinesis log: a data stream whose open shards are its partitions; each is put to by a hash key of its own."""
+"""The Kinesis log: a data stream. Its open shards are the partitions; a hash key of each one leads records there."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from streamiter.source.kinesis_errors import kinesis_errors
 from streamiter.source.kinesis_record import KinesisRecord
 
 WAIT_SECONDS = 300.0  # Kinesis makes a stream, or shards, in half a minute or so
-LOOKS = 1000  # pages without records before a look gives up
-FULL = 100  # entries that a record may hold: a look that wants few asks for few records
-FIRST_WINDOW_US = 10 * SECOND_US  # so far back the last record is looked for, and then ten times as far, and so on
+LOOKS = 1000  # after so many pages without records, a look gives up
+FULL = 100  # how many entries we take a record to hold, so that a look for few entries asks for few records
+FIRST_WINDOW_US = 10 * SECOND_US  # how far back we first look for the last record; then ten times as far, and so on
 
 
 class _Open(NamedTuple):
-    """A shard that takes records, and a hash key in the middle of its own."""
+    """A shard that takes records, and a hash key in the middle of its range."""
 
     shard_id: str
     hash_key: str
 
 
 class _At(NamedTuple):
-    """A place in a shard: an iterator, and how many records that follow it were read."""
+    """A place in a shard: an iterator, and how many records behind it were read."""
 
     inner: ShardIterator
     to_skip: int
@@ -60,13 +60,13 @@ class KinesisLog(Log):
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._open: list[_Open] = []
-        self._last: dict[str, str] = {}  # by shard: the last number that a put gave
+        self._last: dict[str, str] = {}  # by shard: the number of the last record that we put
 
     # -- the contract
 
     @property
     def name(self) -> str:
-        """The stream's, which tells that numbers are ours."""
+        """The stream's name, with a prefix that says that the numbers are ours."""
         return f"log:{self._source.name}"
 
     def partitions(self) -> int:
@@ -103,7 +103,7 @@ class KinesisLog(Log):
             found = self._wait_for(target)
 
     def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
-        """Puts one record after the other, of up to 1,000 entries each: all of a record's entries are taken, or none."""
+        """Puts one record after the other, of up to 1,000 entries each. Kinesis takes all entries of a record, or none."""
         check_entries(entries)
         shard = self._shard(partition)
         numbers: list[int] = []
@@ -120,7 +120,7 @@ class KinesisLog(Log):
         return numbers
 
     def read(self, partition: int, after: int, limit: int) -> Slice:
-        """Opens the shard behind the entry, and reads until something comes. A Stream goes on without opening it anew."""
+        """Opens the shard behind the entry, and reads until entries come. A Stream goes on without opening it anew."""
         shard_id = self._shard(partition).shard_id
         position = After(Place(after, 0)) if after else Horizon()
         for page in self._pages(shard_id, position, max(1, limit // FULL)):
@@ -129,7 +129,7 @@ class KinesisLog(Log):
         raise TransientError(f"{self._where(shard_id)}: {LOOKS} pages brought nothing")
 
     def seek(self, partition: int, time_us: int) -> int:
-        """Right before the first entry that arrived then or later; behind the last one, where there is none."""
+        """The place right before the first entry that arrived at that time or later; if there is none, behind the last one."""
         shard_id = self._shard(partition).shard_id
         now_us = self.now_us()
         if now_us is None or time_us <= now_us:
@@ -139,7 +139,7 @@ class KinesisLog(Log):
         return self.ends(partition).last or 0
 
     def ends(self, partition: int) -> Ends:
-        """The first by one look; the last by reading what arrived lately, and, where that was nothing, more and more."""
+        """Finds the first entry with one look, and the last by reading the latest records, going back until there are some."""
         shard_id = self._shard(partition).shard_id
         first = self._first(shard_id, Horizon(), 0)
         if first is None:
@@ -157,7 +157,7 @@ class KinesisLog(Log):
             window_us *= 10
 
     def trim(self, partition: int, before: int) -> None:
-        """Kinesis has no such call."""
+        """Raises: Kinesis has no such call."""
         self._shard(partition)
         raise InvalidOption(
             f"{self!r}: Kinesis lets go of records by their age alone: set the stream's retention "
@@ -216,7 +216,7 @@ class KinesisLog(Log):
         if page.next is not None:
             following = ShardIterator(iterator.shard_id, _At(page.next, at.to_skip - skipped))
             caught_up = caught_up and page.next.value.awaited is None  # else the entry before has not come again yet
-        # Spoiled ones are among them, which are never returned.
+        # Among them are spoiled records, which are never returned.
         return Page(
             cast("list[LogRecord]", records),
             following,
@@ -238,7 +238,7 @@ class KinesisLog(Log):
         number, shard_id = str(answer["SequenceNumber"]), answer["ShardId"]
         with self._lock:
             if shard_id != shard.shard_id:
-                self._open = []  # it was resharded: a shard that follows took it
+                self._open = []  # the stream was resharded, and a child shard took the record
             elif int(self._last.get(shard_id, "0")) < int(number):
                 self._last[shard_id] = number
         return int(number)

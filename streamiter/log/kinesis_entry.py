@@ -1,4 +1,4 @@
-"""Entries in Kinesis: how they stand in its records, and the numbers that tell their places; pure.
+"""Entries in Kinesis: how they are written into its records, and the numbers of their places. It does no I/O.
 
 Several entries of one append travel packed into one record, as the Kinesis Producer Library packs them, so that Kinesis takes
 all of them or none, and in their order. What Kinesis has no place for (headers, a key of any bytes, no key at all) stands in an
@@ -19,10 +19,10 @@ from streamiter.log.record import LogRecord
 from streamiter.source.kinesis_aggregate import MAGIC
 from streamiter.source.kinesis_record import KinesisRecord
 
-ENVELOPE = b"\xf5sie"  # and MessagePack: key, headers, payload
-NO_KEY = "(none)"  # Kinesis wants a partition key in any case
-MOST_KEY = 256  # signs of a partition key
-MOST_BYTES = 1 << 20  # of a record, its partition key included
+ENVELOPE = b"\xf5sie"  # followed by MessagePack: key, headers, payload
+NO_KEY = "(none)"  # Kinesis requires a partition key
+MOST_KEY = 256  # how many characters a partition key may have
+MOST_BYTES = 1 << 20  # how many bytes a record may have, its partition key included
 MOST_TOGETHER = 1000
 SUBS = (
     10**6
@@ -43,7 +43,7 @@ _unpack = msgspec.msgpack.Decoder(_Envelope).decode
 
 
 class Packed(NamedTuple):
-    """A record as it is put, and how many entries it holds."""
+    """A record to put, and how many entries it holds."""
 
     key: str
     data: bytes
@@ -51,7 +51,7 @@ class Packed(NamedTuple):
 
 
 def packed(entries: Sequence[Entry], hash_key: str) -> Iterator[Packed]:
-    """The records that hold these entries; InvalidOption where one is too large, before anything is put."""
+    """The records that hold these entries. Raises InvalidOption if one is too large, before anything is put."""
     rows = [_row(entry) for entry in entries]
     for number, (key, data) in enumerate(rows):
         if len(data) + len(key.encode()) > MOST_BYTES:
@@ -124,7 +124,7 @@ def _varint(value: int) -> bytes:
 
 
 def record_of(found: KinesisRecord) -> LogRecord:
-    """An entry from a record, whoever put it."""
+    """The entry in a record, which another program may have put."""
     key = None if found.partition_key in (None, NO_KEY) else str(found.partition_key).encode()
     headers: tuple[tuple[str, bytes], ...] = ()
     payload = found.raw_payload
@@ -132,7 +132,7 @@ def record_of(found: KinesisRecord) -> LogRecord:
         try:
             told = _unpack(payload[4:])
         except msgspec.DecodeError:
-            pass  # another program's payload, which begins in the same way
+            pass  # the payload of another program, which happens to begin as our envelope
         else:
             key, headers, payload = told.key, told.headers, told.payload
     number = int(found.sequence_number) * SUBS + found.sub_sequence_number

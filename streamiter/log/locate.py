@@ -1,4 +1,4 @@
-"""Locating: a log from its URL."""
+"""Locating: finds the log that a URL names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamiter.log.base import Log
 from streamiter.log.redis_options import WRITTEN
 from streamiter.urls import kept, options_of
 
-# By scheme, how the URL is written; and what opens it. A backend's module, and its library, load when it is opened.
+# For each scheme: how its URL is written, and what opens it. A backend and its library are imported when one is opened.
 LOGS: dict[str, str] = {
     "sqlite": "sqlite:///FILE?topic=NAME",
     "redis": WRITTEN,
@@ -26,9 +26,9 @@ KINESIS = (
 
 
 def open_log(log: str | Log, **given: Any) -> Log:
-    """The log that was meant; one that is a log already stays as it is. Nothing is called yet.
+    """The log that a URL names; a Log is returned as it is. Makes no call yet.
 
-    `env:NAME` and `file:PATH` say where the URL stands.
+    `env:NAME` and `file:PATH` say where the URL is kept.
     """
     if isinstance(log, Log):
         return log
@@ -76,7 +76,7 @@ def _kafka(url: str) -> Log:
 def _kinesis(url: str, **given: Any) -> Log:
     from streamiter.log.kinesis import KinesisLog
 
-    # An ARN holds colons and slashes that urlsplit would take for a port and a path: only the query is its business.
+    # An ARN holds colons and slashes that urlsplit would take for a port and a path, so it gets the query alone.
     name, _, query = url.partition("://")[2].partition("?")
     if "@" in name or not (name := unquote(name.strip("/"))):
         raise InvalidStream(

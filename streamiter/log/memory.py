@@ -1,4 +1,4 @@
-"""The memory log: entries in this process alone, for tests and for programs that may forget."""
+"""The memory log: keeps entries in this process alone, for tests and for programs that may lose them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Partition:
 
 
 class MemoryLog(Log):
-    """Partitions as lists. Readers and writers of one process share them by sharing the log."""
+    """Keeps partitions as lists. Readers and writers of one process share them by sharing the log."""
 
     watches = True
 
@@ -33,7 +33,7 @@ class MemoryLog(Log):
         self._clock = clock or SystemClock()
         self._partitions = [_Partition() for _ in range(partitions)]
         self._last_us = 0
-        self._lock = threading.Condition()  # it is told of each append
+        self._lock = threading.Condition()  # notified of each append
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class MemoryLog(Log):
             self._partitions += [_Partition() for _ in range(partitions - len(self._partitions))]
 
     def append(self, partition: int, entries: Sequence[Entry]) -> list[int]:
-        """Adds to the list; each entry of the log is stamped later than the one before it."""
+        """Adds to the list. The log stamps each entry later than the one before it."""
         check_entries(entries)
         with self._lock:
             found = self._of(partition)
@@ -94,7 +94,7 @@ class MemoryLog(Log):
             return self._lock.wait_for(found, seconds)
 
     def seek(self, partition: int, time_us: int) -> int:
-        """By the stamps, which grow."""
+        """Finds the number by the stamps, which grow."""
         with self._lock:
             found = self._of(partition)
             at = bisect_left(found.records, time_us, key=_stamp)
@@ -107,7 +107,7 @@ class MemoryLog(Log):
             return Ends(records[0].number, records[-1].number) if records else Ends(None, None)
 
     def trim(self, partition: int, before: int) -> None:
-        """Drops the list's head."""
+        """Deletes the head of the list."""
         with self._lock:
             found = self._of(partition)
             gone = bisect_left(found.records, before, key=_number)

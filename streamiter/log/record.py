@@ -1,4 +1,4 @@
-"""Log records: entries of a log that streamiter can write, as they come out of it again."""
+"""Log records: entries of a log, as they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class LogRecord(PayloadRecord[Payload]):
-    """One entry of a log: `record.payload` under `record.key`. `created_at` is when the log took it, by the log's clock.
+    """One entry of a log: `record.payload` under `record.key`. `created_at` is when the log took it, by its own clock.
 
     The payload of a tombstone is None: its key has no value any more.
     """
@@ -24,7 +24,7 @@ class LogRecord(PayloadRecord[Payload]):
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether it says that its key has no value any more."""
+        """Whether this entry says that its key has no value any more."""
         return self.raw_payload is None
 
     @property

@@ -169,7 +169,6 @@ class Lane:
         """Goes on from another start: after a gap, or because the service dropped a place that the reader had read up to.
         Places count from there (law 4)."""
         assert not len(self)
-        self._cut()
         self.start = start
         self._cut_place = None
         self.gap = None

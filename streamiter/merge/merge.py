@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import attrgetter, length_hint
 from typing import NamedTuple
 
-from streamiter.merge.bounds import EVERYTHING, Bounds
+from streamiter.merge.bounds import Bounds
 from streamiter.merge.heads import Heads, head_of
 from streamiter.merge.lane import Bound, Lane
 from streamiter.merge.window import Key, Window, first_part, join
@@ -274,9 +274,7 @@ class Merge:
         """Whether the lane's change may put a record before the end of the window."""
         if lane.shard_id not in self._bounds:
             return False
-        bound = self._bounds[lane.shard_id]
-        if bound == EVERYTHING:  # A lane that was just opened: its first record may stand from here on.
-            bound = min(lane.bound, head_of(lane)) if len(lane) else lane.bound
+        bound = self._bounds[lane.shard_id]  # EVERYTHING, where the lane was just opened
         if len(lane) and lane.shard_id not in self._window.lanes:
             bound = min(bound, head_of(lane))  # it gave an earlier record than its bound allows
         bound = min(bound, lane.bound)  # it may have fallen: the lane had a tip, but the shard proved to be closed

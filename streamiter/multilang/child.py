@@ -1,4 +1,7 @@
-"""The child: one process, started without a shell, in a group of its own; its lines as they come, and its certain end."""
+"""The child: one process of the user's command: how we start it, read its lines, write to it, and make sure that it ends.
+
+It runs without a shell, in a process group of its own, so that we can end whatever it starts, too.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +25,30 @@ from streamiter.multilang.wire import Lines
 logger = logging.getLogger("streamiter.multilang")
 
 PIECE: Final = 1 << 18
-WAITING_BYTES: Final = 1 << 22  # lines that were not looked at yet: above it, no more is read
-CLOSED_SECONDS: Final = 1.0  # from the end of its output until it has to be gone
+WAITING_BYTES: Final = 1 << 22  # when so many bytes of lines wait to be taken, we stop reading its output
+CLOSED_SECONDS: Final = 1.0  # how long it may live on after it closed its output
 TERM_SECONDS: Final = 1.0  # from SIGTERM until SIGKILL
-PARTIAL_SECONDS: Final = 1.0  # after so long, an unfinished line of standard error is shown
+PARTIAL_SECONDS: Final = 1.0  # after so long, we log a line of standard error though its end has not come
 
-NOISE_SHOWN: Final = 1000
-BLANKS: Final = b" \t\r\xef\xbb\xbf"  # and the mark that some runtimes put before their first line
-SHOWN: Final = 200  # characters of a line that is no message
+NOISE_SHOWN: Final = 1000  # how many lines that are no messages we log
+BLANKS: Final = b" \t\r\xef\xbb\xbf"  # also the byte order mark that some runtimes write before their first line
+SHOWN: Final = 200  # how many characters of such a line we log
 
 _HERE: Final = Path(__file__).parent
 
 
 class Child:
-    """A process that speaks the protocol. `on_news` is called when a line came, or it ended."""
+    """A process that speaks the protocol. It calls its `listeners` when a line came, and when it ended."""
 
     def __init__(self, command: Command, guard: Guard, label: str) -> None:
         self.command = command
-        self.turn = asyncio.Lock()  # who holds it has an action out
-        self.label = label  # the shards that it works on
+        self.turn = asyncio.Lock()  # held by the lease whose action the child works on
+        self.label = label  # names it in logs
         self.listeners: set[Callable[[], None]] = set()
-        self.is_broken = False  # it has to end: it failed one of its shards
-        self.is_closed = False  # its output ended
+        self.is_broken = False  # it failed one of its shards, so it has to end
+        self.is_closed = False  # it closed its output
         self.is_deaf = False  # it closed its input
-        self.noise = 0  # lines that were no messages
+        self.noise = 0  # how many lines were no messages
         self._guard = guard
         self._transport: asyncio.SubprocessTransport | None = None
         self._streams: _Streams | None = None
@@ -57,7 +60,7 @@ class Child:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Starts it."""
+        """Starts the process, and the tasks that read from it and wait for its end."""
         command, pipe = self.command, await self._guard.start()
         trampoline = (sys.executable, "-I", "-S", str(_HERE / "trampoline.py"), str(pipe), str(command.memory_bytes))
         loop = asyncio.get_running_loop()
@@ -83,21 +86,21 @@ class Child:
         self._guard.note(self.pid)
         self._tasks = [loop.create_task(work) for work in (self._read(), self._read_errors(), self._wait())]
 
-    # -- what it is like
+    # -- questions
 
     @property
     def pid(self) -> int:
-        """Its process, which its group is named after."""
+        """The process's id, which is its group's id, too; 0 before the start."""
         return 0 if self._transport is None else self._transport.get_pid()
 
     @property
     def code(self) -> int | None:
-        """What it exited with; None while it lives."""
+        """Its exit code, below 0 for a signal; None while it lives."""
         return None if self._transport is None else self._transport.get_returncode()
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is gone, and all that it wrote was read."""
+        """Whether the process is gone, and we have read all that it wrote."""
         return self.code is not None and self.is_closed
 
     @property
@@ -108,7 +111,7 @@ class Child:
     # -- talking
 
     def take(self) -> bytes | None:
-        """The next line that came; None: none is there."""
+        """The next line that came; None if none waits."""
         if not self._lines:
             return None
         line = self._lines.popleft()
@@ -117,7 +120,7 @@ class Child:
         return line
 
     def note_noise(self, line: bytes) -> None:
-        """Logs a line that is no message; of very many, the first ones."""
+        """Logs a line that is no message, up to NOISE_SHOWN of them."""
         self.noise += 1
         if self.noise <= NOISE_SHOWN:
             shown = line[:SHOWN].decode("utf-8", "backslashreplace")
@@ -128,7 +131,7 @@ class Child:
             )
 
     async def write(self, line: bytes) -> None:
-        """Sends a line; comes back once the pipe has all of it. A child that is gone is noticed by its end."""
+        """Sends a line, and returns once the pipe has all of it. If the child has closed its input, sets `is_deaf`."""
         assert self._inlet is not None
         try:
             await self._inlet.write(line)
@@ -139,7 +142,7 @@ class Child:
     # -- ending
 
     async def end(self) -> None:
-        """The end of its input; after a grace, it and all that it started are killed. Comes back when it is gone."""
+        """Closes its input, and kills it and all that it started if it lives on after its grace. Returns when it is gone."""
         self._close_input()
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self._tasks[2]), self.command.grace_seconds)
@@ -150,7 +153,7 @@ class Child:
         await self.kill()
 
     async def kill(self) -> None:
-        """SIGTERM for its group, a moment, and SIGKILL. Comes back when it is gone."""
+        """Sends its group SIGTERM, and after TERM_SECONDS SIGKILL. Returns when it is gone."""
         self._close_input()
         if self.code is None:
             self._signal(signal.SIGTERM)
@@ -161,7 +164,7 @@ class Child:
         await self._tasks[2]
 
     def kill_now(self) -> None:
-        """SIGKILL, without waiting."""
+        """Sends SIGKILL, and does not wait."""
         if self.code is None:
             self._signal(signal.SIGKILL)
 
@@ -197,7 +200,8 @@ class Child:
         self._tell()
 
     def _sort_in(self, line: bytes) -> None:
-        # What cannot be a message waits for nobody: a child may write much of it before it reads what we write.
+        # A line that cannot be a message is logged at once, so that it takes no room among those that wait: a child may write
+        # many of them before it reads our message.
         start = line.lstrip(BLANKS)[:1]
         if start == b"{":
             self._lines.append(line)
@@ -226,14 +230,14 @@ class Child:
             logger.log(level, "%s: %s", self.label, text)
 
     async def _wait(self) -> None:
-        """Until it is gone; then all that it started is ended, too: it may hold the pipes open."""
+        """Waits until the process is gone. Then kills all that it started, which may hold its pipes open."""
         assert self._transport is not None and self._streams is not None
         await self._streams.exited.wait()
         self._signal(signal.SIGKILL)
         self._close_input()
         self._guard.forget(self.pid)
         _, reading = await asyncio.wait(self._tasks[:2], timeout=CLOSED_SECONDS)
-        for task in reading:  # something outside of its group holds the pipe
+        for task in reading:  # a process that has left the group holds the pipe open
             task.cancel()
         self._transport.close()
         self.is_closed = True
@@ -241,7 +245,7 @@ class Child:
 
 
 class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
-    """Its pipes, and whether it is gone. `Process.wait` would wait for the pipes' ends, too, which others may hold open."""
+    """The child's pipes, and its exit. `Process.wait` would also wait until the pipes close; other processes may hold them."""
 
     def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit, loop)

@@ -1,4 +1,4 @@
-"""Chunks: the records that wait for one child, cut into messages; the next message is made while the child is at work."""
+"""Chunks: the records that wait for one child, cut into messages. We make the next message while the child works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamiter.multilang.wire import ProcessRecords, WireRecord, to_child
 if TYPE_CHECKING:
     from streamiter.lease.wishes import Entry
 
-CHUNK_BYTES: Final = 4 << 20  # of payloads in one message; a record that is larger goes by itself
+CHUNK_BYTES: Final = 4 << 20  # how many bytes of payloads go into a message; a larger record gets a message of its own
 
 
 class Chunk(NamedTuple):
@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
 
 
 class Undeliverable(Exception):
-    """The next record cannot be given to any child: it cannot be decoded."""
+    """The next record cannot be decoded, so no child can get it."""
 
     def __init__(self, entry: Entry, why: str) -> None:
         super().__init__(why)
@@ -41,7 +41,7 @@ class Undeliverable(Exception):
 
 
 class Chunks:
-    """A queue of records. `behind_ms` is asked how far its last record is behind the newest when a message is made."""
+    """A queue of records. `behind_ms` says how far a message's last record is behind the newest one of the shard."""
 
     def __init__(self, most: int, behind_ms: Callable[[Entry], int], shard: str | None) -> None:
         self._most = most
@@ -54,22 +54,22 @@ class Chunks:
         return bool(self._ahead or self._queue)
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """These come next."""
+        """Adds records at the end of the queue."""
         self._queue.extend(entries)
 
     def take(self) -> Chunk:
-        """The next message; Undeliverable where its first record cannot be given to a child."""
+        """Takes the next message; raises Undeliverable if its first record cannot be decoded."""
         chunk, self._ahead = self._ahead or self._make(), None
         return chunk
 
     def make_ahead(self) -> None:
-        """Makes the next message, if there is one to be made."""
+        """Makes the next message, if records wait for one."""
         if self._ahead is None and self._queue:
-            with suppress(Undeliverable):  # it is met again when its turn has come
+            with suppress(Undeliverable):  # `take` raises it when its turn comes
                 self._ahead = self._make()
 
     def take_all(self) -> list[Entry]:
-        """What was not given to the child yet."""
+        """Takes all records that the child was not given yet."""
         entries = [*([] if self._ahead is None else self._ahead.entries), *self._queue]
         self._ahead = None
         self._queue.clear()
@@ -78,7 +78,7 @@ class Chunks:
     # -- inside
 
     def _make(self) -> Chunk:
-        """As many as one message may hold, and its line."""
+        """A message of as many records as may go into one."""
         entries: list[Entry] = []
         records: list[WireRecord] = []
         size = 0
@@ -99,5 +99,5 @@ class Chunks:
 
 
 def _why(error: PoisonRecord | UnreadableRecord) -> str:
-    """What it says, without the advice that is for readers of a Stream."""
+    """The error's text without its advice, which is for readers of a Stream."""
     return str(error).partition(";")[0]

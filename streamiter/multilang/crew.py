@@ -1,4 +1,4 @@
-"""The crew: what an app's processor is whose records go to children: a child for each lease, all of one command."""
+"""The crew: an app's processor that hands its records to children: a child for each lease, all of one command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Crew(Keeper):
-    """Declared as a function is: `app.processor(source)(crew)`."""
+    """A processor, declared as a function is: `app.processor(source)(crew)`."""
 
     def __init__(
         self,
@@ -33,9 +33,9 @@ class Crew(Keeper):
         self.pool = pool
         self.clock = clock
         self.grace_seconds = grace_seconds
-        self.pause_seconds = pause_seconds  # after a child failed; doubled each time, as long as no checkpoint moves
-        self.wants_empty = wants_empty  # processRecords without records, where a page brought none
+        self.pause_seconds = pause_seconds  # after a child failed; doubles each time, until a checkpoint moves
+        self.wants_empty = wants_empty  # whether the child gets a message without records when a page has none
 
     def work(self, desk: Desk, processor: Processor, threads: Calls, spawn: Spawn) -> Work:
-        """A lease's."""
+        """The work on one lease."""
         return LeaseWork(desk, processor, threads, spawn)

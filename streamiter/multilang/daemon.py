@@ -1,4 +1,4 @@
-"""The daemon: apps whose processors are children, run together until a signal asks them to stop."""
+"""The daemon: runs apps whose processors are children, until a signal asks it to stop."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from streamiter.store.kcl import KCLStore
 
 logger = logging.getLogger("streamiter.multilang")
 
-RECORDS: Final = 1000  # of one message, where nobody says otherwise
+RECORDS: Final = 1000  # how many go into a message by default
 GRACE_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One app of the daemon: what is read, where leases are kept, what the children are."""
+    """One app of the daemon: what it reads, where it keeps its leases, which command its children run."""
 
     name: str
-    sources: Mapping[str, Source[Any]]  # by the names under which their leases are kept
+    sources: Mapping[str, Source[Any]]  # each by the name under which its leases are kept
     store: str | Store
     command: Command
     start: Any = "trim_horizon"  # as App.processor takes it; "latest" is the moment at which the daemon begins
@@ -45,13 +45,13 @@ class Plan:
     failover: float = 10.0
     grace: float = GRACE_SECONDS
     worker_id: str | None = None
-    children: int | None = None  # so many, shared by all leases; None: one for each
+    children: int | None = None  # how many children share all leases; None: each lease has its own
     wants_empty: bool = False
-    pause: float = 1.0  # after a child failed; doubled each time, while no checkpoint moves
+    pause: float = 1.0  # after a child failed; doubles each time, until a checkpoint moves
 
 
 class Daemon:
-    """Runs plans; `stop()` lets all leases go, and ends all children."""
+    """Runs plans. `stop()` releases all leases and ends all children."""
 
     def __init__(
         self,
@@ -69,11 +69,14 @@ class Daemon:
         self.name = ", ".join(dict.fromkeys(app.name for app in self.apps))
 
     def run(self) -> None:
-        """Until SIGTERM, SIGHUP or Ctrl-C: children shut down, leases are released. A second one ends it at once."""
+        """Runs until SIGTERM, SIGHUP or Ctrl-C; then the children shut down, and the leases are released.
+
+        A second signal ends it at once.
+        """
         asyncio.run(self._run())
 
     async def serve(self) -> None:
-        """Inside your own event loop, until `stop()`. Where one app fails, the others are stopped, too."""
+        """Runs inside your own event loop, until `stop()`. If one app fails, the others stop, too."""
         running = [asyncio.ensure_future(app.serve()) for app in self.apps]
         try:
             if self._is_stopping:
@@ -93,7 +96,7 @@ class Daemon:
             await self._guard.close()
 
     def stop(self) -> None:
-        """As SIGTERM does. Any thread may call it."""
+        """Does what SIGTERM does. Any thread may call it."""
         self._is_stopping = True
         for app in self.apps:
             app.stop()
@@ -126,7 +129,7 @@ class Daemon:
 
 
 def plan_of(properties: Properties, command: Callable[[Sequence[str]], Command] = command_of) -> Plan:
-    """What a KCL application's properties say: leases are its own table's rows."""
+    """The plan of a KCL application's properties. Its leases are the rows of its own table."""
     values = properties.values
     region = values.get("regionName")
     made = command(words_of(properties.needed("executableName")))
@@ -172,7 +175,7 @@ def _start_of(properties: Properties) -> Any:
 
 
 def name_of(url: str) -> str:
-    """What a source's leases are kept under: the stream's, table's or topic's name in its URL or ARN."""
+    """The name under which a source's leases are kept: the stream's, table's or topic's, from its URL or ARN."""
     if url.startswith("arn:"):
         return (url.split("/")[1:2] or [url.rpartition(":")[2]])[0]
     path, _, query = url.partition("?")

@@ -1,4 +1,4 @@
-"""Events: what `on_event` is told of children."""
+"""Events about children, for `on_event`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class ChildStarted(AppEvent):
 
 @dataclass(frozen=True, slots=True)
 class ChildFailed(AppEvent):
-    """A child failed: a fresh one goes on from the checkpoint after the pause. The other children do not notice."""
+    """A child failed. After the pause a new one goes on from the checkpoint. The other children go on."""
 
     why: str
     pid: int
     code: int | None
-    """What it exited with, below 0 by a signal; None where we ended it."""
+    """Its exit code, below 0 for a signal; None if we ended it."""
     tail: str
     """The last lines of its standard error."""
     pause_seconds: float

@@ -1,8 +1,8 @@
 """The guard: a small process beside the daemon that ends the children if the daemon is killed.
 
-Run by its path, with nothing of streamiter loaded: `python -I -S guard.py GRACE`. It reads of process groups from standard
-input: `+123` is one that began, `-123` one that ended. The end of input means that the daemon is gone: the children see the end
-of their own input by then. What has not ended after so many seconds is killed.
+It is run by its path, and loads nothing of streamiter: `python -I -S guard.py GRACE`. Its standard input names process groups:
+`+123` began, `-123` ended. When its input ends, the daemon is gone, and the children see the end of their own input, too. The
+guard kills each group that lives on for GRACE seconds.
 """
 
 import os
@@ -14,8 +14,9 @@ LOOK_SECONDS = 0.05
 
 
 def main() -> None:
-    """Until the daemon is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # they are the daemon's: it ends us by ending
+    """Waits until the daemon is gone; then ends what is left of its children."""
+    # Ctrl-C reaches the daemon, too. The guard ends only when the daemon does.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     groups: set[int] = set()
     for line in sys.stdin.buffer:
@@ -32,7 +33,7 @@ def main() -> None:
 def _send(group: int, number: int) -> bool:
     try:
         os.killpg(group, number)
-    except OSError:  # it has ended
+    except OSError:  # the group has ended
         return False
     return True
 

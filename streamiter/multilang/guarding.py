@@ -1,4 +1,4 @@
-"""Guarding: the daemon's side of the guard, which is started before the first child, and again whenever it is gone."""
+"""Guarding: the daemon's side of the guard. It starts the guard before the first child, and again if the guard dies."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _SCRIPT: Final = Path(__file__).parent / "guard.py"
 
 
 class Guard:
-    """The process that ends the children if this one is killed."""
+    """The process that ends the children if the daemon is killed."""
 
     GRACE_SECONDS: Final = 1.0
-    PAUSE_SECONDS: Final = 1.0  # where no other one can be started
-    END_SECONDS: Final = 5.0  # above its own grace: then it stands still, and is killed
+    PAUSE_SECONDS: Final = 1.0  # before we try again to start one
+    END_SECONDS: Final = 5.0  # how long it may take to end, its own grace included, before we kill it
 
     def __init__(self) -> None:
         self._starting = asyncio.Lock()
-        self._groups: set[int] = set()  # of the children that live
-        self._pipe: tuple[int, int] | None = None  # what it reads, and what is written for it
+        self._groups: set[int] = set()  # the process groups of the children that live
+        self._pipe: tuple[int, int] | None = None  # the end that it reads, and the end that we and the children write
         self._keeping: asyncio.Task[None] | None = None
         self.pid: int | None = None
 
     async def start(self) -> int:
-        """The pipe to it, which children tell of themselves through; it is started when the first child is."""
+        """The pipe through which children tell the guard of themselves. The first call starts the guard."""
         async with self._starting:
             if self._pipe is None:
                 theirs, ours = os.pipe()
@@ -45,7 +45,7 @@ class Guard:
             return self._pipe[1]
 
     def note(self, group: int) -> None:
-        """This group lives. Its process has said so itself, but perhaps to a guard that is gone."""
+        """This group lives. Its process told the guard so itself, but that guard may have died before it read it."""
         self._groups.add(group)
         self._say(b"+%d\n" % group)
 
@@ -55,7 +55,7 @@ class Guard:
         self._say(b"-%d\n" % group)
 
     async def close(self) -> None:
-        """Nothing is left to be guarded."""
+        """Ends the guard: no child is left."""
         if self._pipe is not None and self._keeping is not None:
             (theirs, ours), self._pipe = self._pipe, None
             os.close(ours)
@@ -71,7 +71,7 @@ class Guard:
                 os.write(self._pipe[1], line)
 
     async def _keep(self, process: asyncio.subprocess.Process) -> None:
-        """Where it is killed, the next one reads on from the same pipe, and is told of the children that live."""
+        """If the guard dies, starts another one on the same pipe, and tells it of the children that live."""
         while True:
             self.pid = process.pid
             try:

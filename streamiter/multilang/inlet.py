@@ -1,4 +1,4 @@
-"""The inlet: the pipe into a child: lines go in as there is room for them, and are copied nowhere on the way."""
+"""The inlet: the pipe into a child. It writes lines as the pipe has room for them, and does not copy them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import os
 from contextlib import suppress
 from typing import Final
 
-PIPE_BYTES: Final = 1 << 20  # what a pipe holds, where the system lets us have so much
+PIPE_BYTES: Final = 1 << 20  # how much we ask the system to let a pipe hold
 
 
 class Inlet:
-    """Made before the child is; `theirs` becomes its standard input, and is then closed here. All of it on the loop."""
+    """Made before the child: `theirs` becomes the child's standard input, and then we close our copy of it.
 
-    # Not a StreamWriter: that copies what the pipe has no room for, and moves it with each further write. Lines have megabytes.
+    To be used on the event loop alone.
+    """
+
+    # Not a StreamWriter: it copies all that does not fit into the pipe, and moves the copy with each further write. Our lines
+    # have megabytes.
 
     def __init__(self) -> None:
         self.theirs, self._ours = os.pipe()
@@ -25,7 +29,7 @@ class Inlet:
         self._room: asyncio.Future[None] | None = None
 
     async def write(self, line: bytes) -> None:
-        """Comes back when all of it is in the pipe; ConnectionError where nobody reads it."""
+        """Returns when all of it is in the pipe; raises ConnectionError if the child reads no more."""
         async with self._turn:
             rest = memoryview(line)
             while rest:
@@ -37,7 +41,7 @@ class Inlet:
                     await self._wait_for_room()
 
     def close(self) -> None:
-        """The child sees the end of its input; what was not written is not."""
+        """Ends the child's input. What is not in the pipe yet is not written."""
         if self._is_open:
             self._is_open = False
             if self._room is not None:
@@ -63,7 +67,7 @@ def _wake(room: asyncio.Future[None]) -> None:
 
 
 def widen(pipe: int) -> None:
-    """Lets a pipe hold more: a message takes fewer turns then."""
+    """Lets a pipe hold more, so that a message takes fewer turns."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # the user has as many pages in pipes as the system allows
+        with suppress(OSError):  # the system allows each user so much memory in pipes, and no more
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)

@@ -16,11 +16,11 @@ __all__ = ["CheckpointError", "Checkpointer", "KCLProcess", "RecordProcessorBase
 
 
 class RecordProcessorBase:
-    """What a processor may inherit from. Which of amazon_kclpy's three versions it is, its methods tell."""
+    """A base class for processors. Their methods tell for which of amazon_kclpy's three versions they were written."""
 
 
 class KCLProcess:
-    """`KCLProcess(MyProcessor()).run()`. What the processor raises ends the child: amazon_kclpy went on, and lost the batch."""
+    """`KCLProcess(MyProcessor()).run()`. An error of the processor ends the child; amazon_kclpy went on, and lost the batch."""
 
     def __init__(self, record_processor: Any) -> None:
         self._processor = record_processor

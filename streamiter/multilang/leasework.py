@@ -1,4 +1,4 @@
-"""A lease's work: its records handed to a child, action after action; after a failure a fresh one goes on."""
+"""A lease's work: hands its records to a child, action by action. After a failure, a new child goes on."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger("streamiter.multilang")
 
 LONGEST_PAUSE: Final = 60.0
-LOOK_SECONDS: Final = 0.5
-NOISE_AT_ONCE: Final = 64  # lines that are no message
+LOOK_SECONDS: Final = 0.5  # how often we look at the time while we wait
+NOISE_AT_ONCE: Final = 64  # after so many lines that are no messages, other leases get their turn
 
 
 class ChildGone(Exception):
-    """The child cannot go on; a fresh one is to go on from the checkpoint."""
+    """The child cannot go on. A new one shall go on from the checkpoint."""
 
 
 class Over(Exception):
-    """The lease is ours no more, and no child is to be told."""
+    """The lease is no longer ours, and the child need not be told."""
 
 
 class LeaseWork(Work):
@@ -63,10 +63,10 @@ class LeaseWork(Work):
         self._is_ended = False
         self._is_stopping = False
         self._why: str | None = None  # how the lease ended
-        self._deadline: float | None = None  # for the message that is awaited, by the loop's clock
+        self._deadline: float | None = None  # for the message that we wait for, by the loop's clock
         self._failures = 0
-        self._newest: tuple[str, bool] | None = None  # the last record that was read, and whether no more was behind it
-        self._is_empty_due = False
+        self._newest: tuple[str, bool] | None = None  # the last record read, and whether it is the newest
+        self._is_empty_due = False  # whether the child shall get a message without records
         self._last: Entry | None = None  # the last record that the child was given
         shard = desk.lease.key if self._crew.pool.is_shared else None
         self._chunks = Chunks(processor.size, self._behind_ms, shard)
@@ -74,11 +74,11 @@ class LeaseWork(Work):
     # -- what the runtime tells
 
     def begin(self, lease: Lease) -> None:
-        """A child is started at once, whether there are records or not."""
+        """Starts a child at once, whether there are records or not."""
         self.spawn(self._run())
 
     def came(self, read: Read) -> None:
-        """A page came."""
+        """A page of the shard came."""
         if read.records:
             self._newest = (read.records[-1].sequence_number, read.caught_up is True)
         elif self._crew.wants_empty and not read.is_end:
@@ -86,22 +86,22 @@ class LeaseWork(Work):
             self._wake.set()
 
     def deliver(self, entries: Sequence[Entry]) -> None:
-        """Queues them: one action after the other."""
+        """Queues the records."""
         self._chunks.add(entries)
         self._wake.set()
 
     def end(self) -> None:
-        """Once all is taken, the child is told of the shard's end."""
+        """The shard has ended: the child is told once it has taken all records."""
         self._is_ended = True
         self._wake.set()
 
     def stop(self) -> None:
-        """Once its action is done, the child is asked to shut down."""
+        """The lease shall be let go: the child is asked to shut down once its action is done."""
         self._is_stopping = True
         self._wake.set()
 
     def close(self, why: str) -> None:
-        """The lease is ours no more. Of a lost one the child is told."""
+        """The lease is no longer ours. If another worker has it, the child is told."""
         super().close(why)
         self._why = why
         self._wake.set()
@@ -150,7 +150,7 @@ class LeaseWork(Work):
             raise
 
     async def _rest(self, why: str) -> bool:
-        """Tells of a failure, and waits for the pause to pass; gives whether a fresh child is to go on."""
+        """Reports a failure, and waits for the pause to pass. Returns whether a new child shall go on."""
         child, key, name = self._child, self.desk.lease.key, self.processor.name
         pause = min(LONGEST_PAUSE, self._crew.pause_seconds * 2**self._failures)
         self._failures += 1
@@ -180,7 +180,7 @@ class LeaseWork(Work):
     _child: Child | None = None
 
     async def _talk(self, child: Child) -> Talk:
-        """From initialize until nothing follows but the end of input."""
+        """Talks to the child, from initialize until only the end of its input can follow."""
         checkpoint = self.desk.hand.checkpoint
         if checkpoint is None:
             raise Over
@@ -193,7 +193,7 @@ class LeaseWork(Work):
             if self._why == "lost" or talk.state is State.DRAINED:
                 await self._act(child, talk, LeaseLost())
             elif self._is_stopping:
-                self._give_back()  # what it was not given yet
+                self._give_back()  # the records that the child was not given yet
                 await self._act(child, talk, ShutdownRequested())
             elif self._chunks:
                 await self._process(child, talk)
@@ -207,7 +207,7 @@ class LeaseWork(Work):
         return talk
 
     def _check(self, talk: Talk) -> None:
-        """Where the lease was let go without us, the child is not told: it was given its time."""
+        """Ends the talk if the runtime has let the lease go: the child had its time to shut down."""
         if self._why is not None and self._why != "lost":
             raise Over
 
@@ -235,7 +235,7 @@ class LeaseWork(Work):
         self.desk.give_back(self._chunks.take_all())
 
     def _isolate(self, error: Undeliverable) -> None:
-        """Nothing is passed over unseen: the lease stands still before this record, until an operator decides."""
+        """Stops the lease before this record until an operator decides, so that no record is skipped unseen."""
         name, key = self.processor.name, self.desk.lease.key
         past = f"--to {error.number}" if error.number else "--to the number of the record behind it"
         told = "%s: lease %s is in quarantine: %s; `streamiter leases reset STORE %s %s` goes past it, `release` tries it again"
@@ -283,7 +283,7 @@ class LeaseWork(Work):
         match heard:
             case Noise():
                 child.note_noise(line)
-                if child.noise % NOISE_AT_ONCE == 0:  # one that writes without an end takes no time from the others
+                if child.noise % NOISE_AT_ONCE == 0:  # a child that writes without end must not hold up the others
                     await asyncio.sleep(0)
                     self._look_at_time(child)
             case Reply(answer):
@@ -300,7 +300,7 @@ class LeaseWork(Work):
                 pass
 
     async def _put(self, mark: Mark) -> str | None:
-        """The error's name, as the KCL has it."""
+        """Writes the checkpoint. The error's name as the KCL has it; None if all is well."""
         last = self._last
         is_last = last is not None and last.place == mark.checkpoint
         try:
@@ -315,12 +315,12 @@ class LeaseWork(Work):
     async def _write(self, child: Child, line: bytes) -> None:
         writing = asyncio.ensure_future(child.write(line))
         try:
-            await asyncio.sleep(0)  # it is under way now
+            await asyncio.sleep(0)  # lets the write begin
             self._chunks.make_ahead()
             while not writing.done():
                 self._look_at_time(child)
                 if child.is_closed:
-                    break  # it reads no more: its end is told where its answer is awaited
+                    break  # the child reads no more; `_line` raises its end
                 await asyncio.wait({writing}, timeout=LOOK_SECONDS)
         finally:
             if not writing.done():
@@ -339,7 +339,7 @@ class LeaseWork(Work):
             await self._news(LOOK_SECONDS)
 
     async def _told_end(self, child: Child) -> None:
-        """Raises what became of a child whose output ended."""
+        """Raises ChildGone, with how the child ended."""
         if child.code is None and not child.is_broken:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSED_SECONDS):

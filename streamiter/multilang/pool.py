@@ -1,4 +1,4 @@
-"""The pool: the children of one command: one for each lease, or so many that the leases share."""
+"""The pool: the children of one command: one for each lease, or a number of them that share all leases."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from streamiter.multilang.guarding import Guard
 
 
 class Pool:
-    """Starts children, and ends them. `most` of them are shared by all leases; None: each lease has its own."""
+    """Starts children, and ends them. With `most`, so many children share all leases; with None, each lease has its own."""
 
     def __init__(self, command: Command, guard: Guard, most: int | None = None) -> None:
         self.command = command
         self.is_shared = most is not None
-        self.form = command.form  # as far as is known: a child's first checkpoint tells
+        self.form = command.form  # None until a child's first checkpoint tells
         self._guard = guard
         self._most = most
         self._seats: Counter[Child] = Counter()  # how many leases each child works on
         self._starting = asyncio.Lock()
 
     async def take(self, key: str) -> Child:
-        """A child for this lease; OSError where none can be started."""
+        """A child for this lease; raises OSError if it cannot be started."""
         if not self.is_shared:
             return await self._start(key)
         async with self._starting:
@@ -35,7 +35,7 @@ class Pool:
             return await self._start(f"child {len(alive) + 1}")
 
     async def leave(self, child: Child, *, is_broken: bool) -> None:
-        """The lease is through with its child. The last one ends it; one that it failed ends it at once."""
+        """A lease needs its child no more. The child ends with its last lease, or at once if it is broken."""
         child.is_broken = child.is_broken or is_broken
         self._seats[child] -= 1
         if child.is_broken:
@@ -46,7 +46,7 @@ class Pool:
             self._seats.pop(child, None)
 
     async def close(self) -> None:
-        """Ends what is left."""
+        """Kills the children that are left."""
         await asyncio.gather(*(child.kill() for child in list(self._seats)))
         self._seats.clear()
 

@@ -1,4 +1,4 @@
-"""Properties: a KCL application's .properties file, in Java's syntax, as what our daemon does; unknown names are told."""
+"""Properties: reads a KCL application's .properties file, in Java's syntax, for our daemon. Reports names that it ignores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamiter.errors import InvalidOption
 
-# What decides something here, ...
+# The properties that our daemon obeys, ...
 MEANT: Final = (
     *(
         "executableName",
@@ -25,7 +25,7 @@ MEANT: Final = (
     *("failoverTimeMillis", "shutdownGraceMillis", "timeoutInSeconds", "callProcessRecordsEvenForEmptyRecordList"),
     *("workerId", "AwsCredentialsProvider", "retrievalMode", "processingLanguage"),
 )
-# ... and what the Java library knows, and we need not: each with why, for those who wonder.
+# ... and those of the Java library that it does not need, each with the reason.
 NEEDLESS: Final = {
     **dict.fromkeys(
         (
@@ -95,7 +95,7 @@ NEEDLESS: Final = {
         "it has no meaning here",
     ),
 }
-# Java's names for where credentials come from that boto3's own chain looks at, too.
+# Java's names for sources of credentials that boto3's own chain looks at, too.
 CREDENTIALS: Final = (
     *("DefaultCredentialsProvider", "DefaultAWSCredentialsProviderChain", "EnvironmentVariableCredentialsProvider"),
     *("ProfileCredentialsProvider", "InstanceProfileCredentialsProvider", "ContainerCredentialsProvider"),
@@ -107,13 +107,13 @@ _KEY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What a file says, and what there is to tell of it."""
+    """The values of a file, and notes for its author."""
 
     values: Mapping[str, str]  # by the names of MEANT
-    notes: tuple[str, ...] = field(default=())  # what is ignored
+    notes: tuple[str, ...] = field(default=())  # which properties are ignored, and why
 
     def number(self, name: str) -> int | None:
-        """A whole number; None where it is not named."""
+        """A whole number; None if the file does not name it."""
         text = self.values.get(name)
         if text is None:
             return None
@@ -124,21 +124,21 @@ class Properties:
         return int(text)
 
     def flag(self, name: str) -> bool:
-        """True or false; false where it is not named."""
+        """True or false; false if the file does not name it."""
         text = self.values.get(name, "false").lower()
         if text not in ("true", "false"):
             raise InvalidOption(f"{name} = {self.values[name]}: it is true or false")
         return text == "true"
 
     def needed(self, name: str) -> str:
-        """What there has to be."""
+        """A value that the file has to name."""
         if not self.values.get(name):
             raise InvalidOption(f"{name} is missing: the Java daemon asks for it, too")
         return self.values[name]
 
 
 def read_properties(content: bytes) -> Properties:
-    """A file's properties; InvalidOption where a value cannot be meant, with its name."""
+    """A file's properties. Raises InvalidOption, with its name, if a value makes no sense."""
     try:
         text = content.decode("utf-8-sig")  # some editors put a mark before the text
     except UnicodeDecodeError:
@@ -160,7 +160,7 @@ def read_properties(content: bytes) -> Properties:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Names and values, by Java's rules: comments, lines that go on, escapes. The last one of a name counts."""
+    """Names and values, by Java's rules: comments, continued lines, escapes. If a name comes twice, the last one counts."""
     found: dict[str, str] = {}
     for line in _logical(text):
         match = _KEY.match(line)
@@ -174,7 +174,7 @@ def _logical(text: str) -> list[str]:
     goes_on = False
     for raw in re.split(r"\r\n|\r|\n", text):
         line = raw.lstrip(" \t\f")
-        if goes_on and not lines[-1]:  # a backslash alone: Java begins anew behind it
+        if goes_on and not lines[-1]:  # a backslash alone on its line: Java begins a new line behind it
             del lines[-1]
             goes_on = False
         if not goes_on and (not line or line[0] in "#!"):
@@ -243,8 +243,8 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "kinesisEndpoint": _ENDPOINT,
     "dynamoDBEndpoint": _ENDPOINT,
 }
-LONGEST_MS: Final = 10**15  # 30,000 years: what is longer was not meant
-#: The least, the most, and what people get wrong.
+LONGEST_MS: Final = 10**15  # 30,000 years: a longer time must be a mistake
+#: The least, the most, and a hint at the usual mistake.
 NUMBERS: Final[Mapping[str, tuple[int, int, str]]] = {
     "initialPositionInStreamExtended": (0, 253_402_300_799, ": seconds since 1970, not milliseconds"),
     "maxRecords": (1, 10_000, ""),
@@ -256,7 +256,7 @@ NUMBERS: Final[Mapping[str, tuple[int, int, str]]] = {
 
 
 def words_of(executable: str) -> list[str]:
-    """The command, cut as the Java daemon cuts it: at blanks; no quotes, no shell."""
+    """The command's words. As Java's daemon does, this cuts at blanks, and knows neither quotes nor a shell."""
     return executable.split()
 
 

@@ -1,4 +1,4 @@
-"""Records: what a child gets of each kind: a payload as it is, a change of a row as the service's JSON."""
+"""Records as a child gets them: a payload as it is, a change of a row as the service's JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamiter.source.kinesis_record import KinesisChange, KinesisRecord
 
 
 def wire_record(record: Record) -> WireRecord:
-    """The record as it goes to a child. Its number and sub-number are its place in the shard: checkpoints name it by them."""
+    """The record as a child gets it. Its number and sub-number are its place in the shard; checkpoints name it by them."""
     number, sub = record.numbered
     arrival_ms = None if record.created_us is None else record.created_us // 1000
     if isinstance(record, KinesisRecord):
@@ -33,7 +33,7 @@ def wire_record(record: Record) -> WireRecord:
 
 
 def change_json(record: ChangeRecord) -> bytes:
-    """A change as the DynamoDB Streams Kinesis Adapter hands it to children: the service's record; its time in milliseconds."""
+    """A change as the DynamoDB Streams Kinesis Adapter hands it to children: the service's record, its time in milliseconds."""
     envelope = record.decode()
     change: dict[str, Any] = {
         "ApproximateCreationDateTime": None if record.created_us is None else record.created_us // 1000,
@@ -62,5 +62,5 @@ def _image(record: ChangeRecord, name: str) -> msgspec.Raw | None:
 
 
 def _text(key: object) -> str | None:
-    """A log's key is bytes; what is not UTF-8 shows as Python does it."""
+    """A log's key as text: its bytes are UTF-8 as a rule; others are written as Python's escapes."""
     return key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else None if key is None else str(key)

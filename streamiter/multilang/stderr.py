@@ -1,4 +1,4 @@
-"""Stderr: what a child writes there, line by line, each at its level; and its last lines, for people who ask why it ended."""
+"""Standard error of a child: its lines, each with a level for our log, and the last ones, which tell why it ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEVELS: Final = {
     **dict.fromkeys(("error", "err", "severe", "traceback"), logging.ERROR),
     **dict.fromkeys(("fatal", "critical", "panic"), logging.CRITICAL),
 }
-# A level's name as loggers write it, in capitals anywhere near the start, or as the line's first word; and in JSON.
+# Where loggers write a level's name: in capitals near the start of the line, as its first word, or as a field of JSON.
 _CAPITALS: Final = re.compile(r"\b(TRACE|DEBUG|FINE|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|FATAL|CRITICAL)\b")
 _FIRST: Final = re.compile(r"\W*(debug|info|notice|warn|warning|error|fatal|critical|panic|traceback)\b", re.IGNORECASE)
 _JSON: Final = re.compile(r'"(?:level|severity|levelname)"\s*:\s*"(\w+)"', re.IGNORECASE)
@@ -27,7 +27,7 @@ _NEAR: Final = 100
 
 
 class Stderr:
-    """One child's. A line that goes on from the one before, as in a traceback, has its level."""
+    """Standard error of one child. An indented line, as in a traceback, has the level of the line before it."""
 
     def __init__(self) -> None:
         self._lines = Lines(LINE_LIMIT)
@@ -39,7 +39,7 @@ class Stderr:
         return [self._levelled(line) for line in self._lines.feed(piece)]
 
     def rest(self) -> list[tuple[int, str]]:
-        """What stands there without an end of its line: nothing came for a while, or nothing will."""
+        """Takes a line whose end has not come: the child has written nothing for a while, or has ended."""
         rest = self._lines.rest()
         return [self._levelled(rest)] if rest else []
 
@@ -56,7 +56,7 @@ class Stderr:
 
 
 def level_of(text: str, before: int = logging.INFO) -> int:
-    """The level that a line names; of an indented one, that of the line before."""
+    """The level that a line names; for an indented line that names none, the level of the line before."""
     found = _JSON.search(text) if text.startswith("{") else _FIRST.match(text) or _CAPITALS.search(text[:_NEAR])
     if found is not None:
         return _LEVELS.get(found[1].lower(), logging.INFO)

@@ -1,8 +1,8 @@
-"""The talk: one shard's exchange of messages with one child, decided purely: which action is out, and what an answer means.
+"""The talk: which messages one shard and its child may exchange, and what each answer means. It decides; it does no I/O.
 
-NEW        nothing was said yet              IDLE      no action is out; any may follow
+NEW        no message was sent yet           IDLE      no action is out; any may follow
 STARTING   initialize is out                 PROCESSING, REQUESTED, LOSING, ENDING: that action is out
-DRAINED    shutdownRequested was answered    OVER      nothing follows but the end of input
+DRAINED    shutdownRequested was answered    OVER      only the end of input can follow
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class State(Enum):
     OVER = auto()
 
 
-# Which state an action leads to, from which it may be sent; and which one follows its answer.
+# Which state an action leads to, and from which states it may be sent; and which state follows its answer.
 SENT: Final[Mapping[tuple[State, type[Action]], State]] = {
     (State.NEW, Initialize): State.STARTING,
     (State.IDLE, ProcessRecords): State.PROCESSING,
@@ -59,13 +59,13 @@ ANSWERED: Final[Mapping[State, State]] = {
     State.LOSING: State.OVER,
     State.ENDING: State.OVER,
 }
-# Where a checkpoint is no matter of numbers: the processor is not begun yet, or its lease is gone.
+# States in which no checkpoint is taken, whatever its number: the processor has not begun yet, or its lease is gone.
 NO_CHECKPOINTS: Final = frozenset({State.NEW, State.STARTING, State.LOSING, State.OVER})
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A line that is no message: it is logged, and nothing follows."""
+    """A line that is no message: log it, and go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """This is to be answered at once."""
+    """Answer this at once."""
 
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """The checkpoint is to be moved here; `put` then gives the answer."""
+    """Move the checkpoint here; then `Talk.put` gives the answer."""
 
     mark: Mark
     ask: Ask
@@ -90,7 +90,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """The child broke the protocol: it cannot go on."""
+    """The child broke the protocol, and cannot go on."""
 
     why: str
 
@@ -99,7 +99,7 @@ Heard: TypeAlias = Noise | Done | Reply | Put | Wrong
 
 
 class Talk:
-    """What was said, and what may be said next."""
+    """Where the talk with one child stands: the state, the action that is out, the checkpoints."""
 
     def __init__(self, marks: Marks, form: Form | None = None) -> None:
         self.state = State.NEW
@@ -114,7 +114,7 @@ class Talk:
         return self.state in ANSWERED
 
     def send(self, action: Action) -> None:
-        """This action goes out; one that cannot follow is an error of ours."""
+        """Notes that this action is sent. An action that cannot follow is a fault of our code."""
         after = SENT.get((self.state, type(action)))
         if after is None:
             raise AssertionError(f"{type(action).__name__} cannot be sent in {self.state.name}")
@@ -133,7 +133,7 @@ class Talk:
                 return Noise()
 
     def put(self, ask: Ask, mark: Mark, error: str | None) -> Answer:
-        """The checkpoint was moved here, or that failed."""
+        """The answer to a checkpoint that was moved here, or could not be (`error`)."""
         if error is None:
             self.marks.put(mark)
             self._note_end(mark)
@@ -156,7 +156,7 @@ class Talk:
                 return Put(mark, ask)
 
     def _note_end(self, mark: Mark | None) -> None:
-        """The end of a shard counts as checkpointed once the last record is, by an answer to shardEnded."""
+        """The shard's end is checkpointed when the child, on shardEnded, checkpoints at the last record."""
         if self.state is State.ENDING and mark == self.marks.last:
             self.marks.is_ended = True
 

@@ -1,6 +1,6 @@
-"""The trampoline: what a child's process is at first: it tells the guard, takes its limits, and becomes the command.
+"""The trampoline: the first program of a child's process. It tells the guard, sets its limits, and becomes the command.
 
-Run by its path, with nothing of streamiter loaded: `python -I -S trampoline.py FD MEMORY COMMAND...`.
+It is run by its path, and loads nothing of streamiter: `python -I -S trampoline.py FD MEMORY COMMAND...`.
 """
 
 import os
@@ -10,14 +10,15 @@ import sys
 
 
 def main() -> None:
-    """Becomes the command; 127 where that cannot be run, as in a shell."""
+    """Becomes the command; exits with 127 if that cannot be run, as a shell does."""
     guard, memory, *command = sys.argv[1:]
-    # The pipe to the guard ends when all its writers are gone. So the guard knows this process before it hears of an end.
+    # The guard's input ends only when the last writer has closed it. We write before we close, so the guard knows this process
+    # before it can see the daemon's end.
     os.write(int(guard), b"+%d\n" % os.getpid())
     os.close(int(guard))
     if int(memory):
         resource.setrlimit(resource.RLIMIT_DATA, (int(memory), int(memory)))
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores; a command may count on them
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these; the command may count on them
         signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)

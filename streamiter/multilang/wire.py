@@ -1,17 +1,17 @@
-"""The wire: what daemon and child say to each other, as values, and as lines of JSON, by the standard library alone.
+"""The wire: the messages of daemon and child, as values and as lines of JSON, with the standard library alone.
 
     to the child       Initialize, ProcessRecords, ShutdownRequested, LeaseLost, ShardEnded, Shutdown; Answer to a checkpoint
     to the daemon      Status, when an action is done; Ask, for a checkpoint
 
-A line is UTF-8 and ends with \\n, and with nothing else: keys may hold U+2028, which some libraries take for the end of a
+A line is UTF-8 and ends with \\n. No other sign ends it: keys may hold U+2028, which some libraries take for the end of a
 line. The daemon writes compact JSON with its fields in the recorded order, and writes nulls. Each end ignores lines that
-are no message, and fields that it does not know.
+are no messages, and fields that it does not know.
 
 `Form.OLDER` is how the Kinesis Client Library 1.x spoke: a checkpoint's number is in the field `checkpoint`, and
 `shutdown` with a reason stands for leaseLost ("ZOMBIE") and shardEnded ("TERMINATE").
 
-A child that several shards share (`--children N`) gets a `shardId` with every message, as its last field. One action is
-under way in it at a time, whichever shard that is for, and what it asks and answers is about that shard.
+A child that several shards share (`--children N`) gets a `shardId` with every message, as its last field. It works on one
+action at a time, for one shard; all its questions and answers meanwhile are about that shard.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from enum import Enum
 from json.encoder import encode_basestring
 from typing import Any, Final, NamedTuple, TypeAlias
 
-#: What a line to the daemon may have, unless it is told otherwise: a status has 50 characters, a checkpoint 150.
+#: How many bytes a line to the daemon may have by default. A status has about 50, a checkpoint 150.
 LINE_LIMIT: Final = 1 << 20
 
 _DECODER: Final = json.JSONDecoder()
@@ -41,7 +41,7 @@ class Form(Enum):
 
 
 class WireRecord(NamedTuple):
-    """A record as a child gets it. Packed (KPL) records share a number, and differ in `sub_sequence_number`."""
+    """A record as a child gets it. Records packed into one (by the KPL) share a number and differ in `sub_sequence_number`."""
 
     data: bytes
     partition_key: str | None
@@ -52,9 +52,9 @@ class WireRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The first message. Records follow that come after this number, or all from one of the names on.
+    """The first message. The records after this number follow, or those from a named place on, such as TRIM_HORIZON.
 
-    `form` is the daemon's, where that can be told: the first daemons named the shard and nothing else.
+    `form` is the daemon's, if the message tells it: the oldest daemons sent the shard's name and nothing else.
     """
 
     shard_id: str
@@ -71,17 +71,17 @@ class ProcessRecords:
 
 @dataclass(frozen=True, slots=True)
 class ShutdownRequested:
-    """The daemon is about to end, or to give the shard to another worker: the last chance for a checkpoint."""
+    """The daemon is about to end, or to give the shard to another worker. This is the last chance for a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseLost:
-    """Another worker has the shard, or may have it: no checkpoint is taken any more."""
+    """Another worker has the shard, or may have it. The daemon takes no more checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardEnded:
-    """All records were given. The child has to checkpoint, else the shard's children do not begin."""
+    """The child has got all records. It has to checkpoint now, else the shard's children do not begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a checkpoint: `error` is None, or a name such as "IllegalArgumentException"; the rest is an echo."""
+    """The answer to a checkpoint. `error` is None, or a name such as "IllegalArgumentException"; the rest repeats the Ask."""
 
     sequence_number: str | None = None
     sub_sequence_number: int | str | None = None
@@ -109,17 +109,17 @@ ToChild: TypeAlias = Action | Answer
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The action of this name is done."""
+    """The child has done the action of this name."""
 
     response_for: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A checkpoint is asked for: None and None stand for the last record given.
+    """The child asks for a checkpoint. None and None stand for the last record that it was given.
 
-    `form` is how it was asked, where that can be told: only a child of the older form names the field `checkpoint`. What is
-    no whole number stays in `sub_sequence_number` as its text.
+    `form` is the child's, if the message tells it: only a child of the older form names the field `checkpoint`. A
+    `sub_sequence_number` that is no whole number stays as its text.
     """
 
     sequence_number: str | None = None
@@ -129,7 +129,7 @@ class Ask:
 
 ToDaemon: TypeAlias = Status | Ask
 
-#: By which name a child answers each action.
+#: The name by which a child answers each action.
 NAMES: Final[Mapping[type[Action], str]] = {
     Initialize: "initialize",
     ProcessRecords: "processRecords",
@@ -144,7 +144,7 @@ NAMES: Final[Mapping[type[Action], str]] = {
 
 
 class Lines:
-    """Cuts what comes through a pipe into lines, at \\n alone. A line above the limit is left out, and counted."""
+    """Cuts the bytes of a pipe into lines, at \\n alone. Leaves out a line that is longer than the limit, and counts it."""
 
     __slots__ = ("_limit", "_parts", "_size", "_skipping", "too_long")
 
@@ -156,7 +156,7 @@ class Lines:
         self.too_long = 0
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The lines that end in this piece, without their \\n. Holds at most the limit between two pieces."""
+        """The lines that end in this piece, without their \\n. Between two pieces it holds at most `limit` bytes."""
         *whole, rest = piece.split(b"\n")
         for end in whole:
             self._add(end)
@@ -166,7 +166,7 @@ class Lines:
         self._add(rest)
 
     def rest(self) -> bytes:
-        """Takes what came without a \\n: at the end of the pipe, or because a part of a line is to be shown already."""
+        """Takes the bytes behind the last \\n: the pipe has ended, or the caller shows a line before its end comes."""
         rest = b"".join(self._parts)
         self._parts, self._size = [], 0
         return rest
@@ -229,7 +229,7 @@ def answer_name(action: Action, form: Form) -> str:
 
 
 def from_child(line: bytes) -> ToDaemon | None:
-    """What a child's line says; None if it is no message of a child. What follows the JSON on its line is left out."""
+    """The message in a child's line; None if it is none. Ignores text that follows the JSON on its line."""
     fields = _fields(line)
     if fields is None:
         return None
@@ -244,7 +244,7 @@ def from_child(line: bytes) -> ToDaemon | None:
 
 
 def to_daemon(message: ToDaemon, form: Form = Form.NEWER) -> bytes:
-    """The child's line for a message, after an empty one, as the KCL's own children write it: it ends a half line."""
+    """The child's line for a message. As in the KCL's own children, it begins with \\n, which ends a half-written line."""
     match message:
         case Status():
             fields: dict[str, Any] = {"action": "status", "responseFor": message.response_for}
@@ -260,14 +260,14 @@ def to_daemon(message: ToDaemon, form: Form = Form.NEWER) -> bytes:
 
 
 class Told(NamedTuple):
-    """A daemon's message, and the shard that it is for: None where the child has one shard alone."""
+    """A daemon's message, and the shard that it is for: None if the child has one shard alone."""
 
     message: ToChild
     shard: str | None
 
 
 def from_daemon(line: bytes, record: Callable[[dict[str, Any]], Any] | None = None) -> Told | None:
-    """What a daemon's line says; None if it is no message that we know. `record` makes records of their fields."""
+    """The message in a daemon's line; None if we know none such. `record` makes a record of its fields."""
     fields = _fields(line)
     if fields is None:
         return None
@@ -303,7 +303,7 @@ _PLAIN: Final[Mapping[str, type[ShutdownRequested] | type[LeaseLost] | type[Shar
 def _fields(line: bytes) -> dict[str, Any] | None:
     try:
         text = line.decode()
-        # Most begin with it. Stripping would copy the whole line: a message has megabytes.
+        # Most lines begin with {. We strip the others alone, since that copies the line: a message may have megabytes.
         value, _ = _DECODER.raw_decode(text if text.startswith("{") else text.lstrip(" \t\r\n\ufeff"))
     except (ValueError, RecursionError):
         return None
@@ -321,7 +321,7 @@ def _ask(fields: dict[str, Any]) -> Ask:
 
 
 def _sub(value: object) -> int | str | None:
-    """A whole number, also one that is written as text: children wrote both, and Java's daemon took both."""
+    """A whole number, which may be written as text: children have written both, and Java's daemon took both."""
     if value is None or type(value) is int:
         return value
     text = _as_text(value)
@@ -335,7 +335,7 @@ def _as_text(value: object) -> str:
 
 
 def _process_records(message: ProcessRecords) -> bytes:
-    # Payloads stay bytes, and are copied once, into the line: a message has megabytes.
+    # Payloads stay bytes, and are copied only once, into the line: a message may have megabytes.
     parts, opening = [b'{"action":"processRecords","records":['], b'{"data":"'
     for payload, key, number, sub, arrival_ms in message.records:
         told = (
@@ -373,5 +373,5 @@ def _number(value: int | None) -> str:
 def _encoded(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair in a key: UTF-8 has no bytes for it, JSON's escapes do
+    except UnicodeEncodeError:  # a key holds half of a surrogate pair: UTF-8 cannot write it, but JSON's escapes can
         return "".join(sign if not "\ud800" <= sign <= "\udfff" else f"\\u{ord(sign):04x}" for sign in text).encode()

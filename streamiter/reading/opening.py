@@ -26,7 +26,7 @@ class Opening:
     # -- what may be opened
 
     def see(self, rows: Iterable[Shard]) -> bool:
-        """Takes rows of a listing in; a shard that was closed is asked at once. Gives whether any row was news."""
+        """Takes rows of a listing in; a shard that they show closed is idle no longer. Gives whether any row was news."""
         known = list(rows)
         is_news = self._book.see(known)
         for shard in known:
@@ -93,8 +93,6 @@ class Opening:
             # Only the executors that read its ancestors can tell which of its first records lie before the start.
             lane.skip_before_us = None
         lane.rank = book.lineage.rank(shard_id)
-        if book.lineage[shard_id].closed:
-            lane.close()
         self._admit(lane, now_us)
 
     def _open(self, shard_id: str, now_us: int) -> None:

@@ -38,6 +38,8 @@ _GONE = {  # what to do about a resource that is not there, by the call that fou
     "dynamodb:DescribeStream": "; DynamoDB removes a disabled stream after 24 hours, and enabling it makes a new one: "
     "name the table to read its latest",
 }
+# In a plain RuntimeError of botocore's: the credentials that it just fetched are older than now.
+_STILL_EXPIRED = "refreshed credentials are still expired"
 _UNREADABLE = (ValueError, OverflowError, RecursionError, RuntimeError)
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")  # what Lambda and ECS call themselves
 # OpenSSL's words for an answer that is no TLS; they differ from version to version.
@@ -195,6 +197,11 @@ def aws_errors(action: str, where: str, *, gone: type[Exception] = ShardGone, at
     except StreamiterError:
         raise
     except Exception as error:
+        if _STILL_EXPIRED in str(error):
+            raise CredentialsMissing(
+                f"{where}: {error} Renew what gives boto3 its credentials: log in again (aws sso login), or see to the "
+                "role, the process or the session= that they come from"
+            ) from error
         # botocore raises its parser's error from a module of its own, and what a hostile answer brings about besides: times
         # that no calendar has, nesting without end. An answer that cannot be read may be whole next time.
         if type(error).__name__ != "ResponseParserError" and not isinstance(error, _UNREADABLE):

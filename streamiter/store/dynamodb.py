@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -56,9 +57,9 @@ class DynamoDBTable(Store):
         if self._is_own and self._client is not None:
             self._client.close()
 
+    @abstractmethod
     def _schema(self) -> dict[str, Any]:
         """Keys of the table, as CreateTable takes them."""
-        raise NotImplementedError
 
     def _ready(self) -> Any:
         """The client, once the table is there and ACTIVE."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ShardedTruth(Protocol):
-    """The truth about a stream, as far as all kinds of streams share it."""
+    """The truth about a stream: the part that all kinds of streams share."""
 
     listing: Listing
 
@@ -23,7 +23,7 @@ class ShardedTruth(Protocol):
 
 
 class StreamHandle(ABC):
-    """What streams of tables and of Kinesis have in common. Shards go by the names given in `shape`."""
+    """The common part of the handles of table streams and of Kinesis streams. Shards go by the names given in `shape`."""
 
     def __init__(self, reception: Reception) -> None:
         self._reception = reception

@@ -14,7 +14,7 @@ Work = Callable[[], None]
 
 
 class Hands(Protocol):
-    """Runs the work: on threads, or, in virtual time, on the caller's own."""
+    """Runs work: on threads, or, in virtual time, on the caller's thread."""
 
     def do(self, work: Work) -> None:
         """Runs the work soon, or at once. The work raises nothing."""

@@ -1,4 +1,4 @@
-"""Keys: what of a value is its key, as `partition_by` says it."""
+"""Keys: finds a value's key, by `partition_by`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naming: what a topic is called, by its URL."""
+"""Naming: a topic's name, by default from its URL."""
 
 from __future__ import annotations
 

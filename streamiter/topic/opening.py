@@ -1,4 +1,4 @@
-"""Opening: a topic's log when it is first used, with as many partitions as were asked for; and closing it when it is not."""
+"""Opening: opens a topic's log when it is first used, adds the partitions that were asked for, and closes it after use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Opened:
 
 
 class Opening:
-    """The log of a topic: opened when it is used, and again after it was closed. A Log of the caller's stays the caller's."""
+    """The log of a topic. Opens it when it is used, also after `close`. Never closes a Log of the caller."""
 
     def __init__(self, log: str | Log, name: str, *, partitions: int | None, grows: bool) -> None:
         self._source = log
@@ -66,7 +66,7 @@ class Opening:
                     opened.log.close()
 
     def look_again(self) -> None:
-        """Whether there are more partitions than before: another process may have added some."""
+        """Counts the partitions anew: another process may have added some."""
         with self.use() as log:
             found = log.partitions()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Outgoing: from a value to its entry and its partition, and from there to the writer."""
+"""Outgoing: makes an entry of a value, chooses its partition, and hands it to the writer."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from streamiter.topic.writer import Job, Limits, Sender, Writer, size_of
 logger = logging.getLogger("streamiter.topic")
 
 THREADS = 8  # that append to partitions side by side
-LOOK_AGAIN_SECONDS = 5.0  # how often to look for partitions that another process added
+LOOK_AGAIN_SECONDS = 5.0  # how often we look for partitions that another process added
 OPEN_SECONDS = 60.0  # a log that cannot be opened is tried again for so long
-OTHERS_TURN = 256  # values after which the event loop's other tasks have a turn
+OTHERS_TURN = 256  # after so many values, the event loop's other tasks get a turn
 MOST_BYTES = 64 << 20  # that a sendmany has on its way
 
 
@@ -77,7 +77,7 @@ class Forming:
     def all_formed(
         self, values: Iterable[Any] | AsyncIterable[Any], key: Callable[[Any], Key] | None
     ) -> Iterable[Formed] | AsyncIterable[Formed]:
-        """The entries of many values: of a list at once, else as they are asked for."""
+        """The entries of many values. For a list it makes them all at once, else one by one."""
 
         def form(value: Any) -> Formed:
             return self.formed(value, None if key is None else key(value))
@@ -194,7 +194,7 @@ class Outgoing:
         self._writer.submit(told.sender, partition, told.number, told.formed.entry, told.size)
 
     def _open(self) -> None:
-        """On a thread of the crew."""
+        """Opens the log, on a thread of the crew."""
         refused: Exception | None = None
         count = 0
         limit = min(OPEN_SECONDS, OPEN_SECONDS if self._limits.patience is None else self._limits.patience)
@@ -252,7 +252,7 @@ def _header(name: Any, value: Any) -> tuple[str, bytes]:
 
 
 def _decoder(decode: Callable[[bytes], Any], name: str) -> Callable[[bytes], Any]:
-    """By the name of the record: errors about a payload name it."""
+    """The decoder, with the name of the record, since errors about a payload name it."""
 
     def made(payload: bytes) -> Any:
         return decode(payload)

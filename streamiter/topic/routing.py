@@ -31,8 +31,8 @@ import msgspec
 from streamiter.errors import InvalidOption
 
 HASH_BITS: Final = 64
-MOST_BYTES: Final = 4096  # of a key, written down
-_MOST_ZEROS: Final = 40  # that a readable number is written out with
+MOST_BYTES: Final = 4096  # how many bytes a key may have, written down
+_MOST_ZEROS: Final = 40  # how many zeros a readable number may end with
 
 Key = Any  # text, bytes, numbers, bool, UUID, or a tuple of these and None
 

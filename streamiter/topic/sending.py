@@ -1,4 +1,4 @@
-"""Sending: one value, or many, from their entries to the places where they were written."""
+"""Sending: waits until one value, or many, are written, and tells where."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Many(Sender):
 
     @property
     def has_room(self) -> bool:
-        """Whether another value may be taken; where one has failed, the caller is to look."""
+        """Whether another value may be taken. False after a failure, which the caller then has to look at."""
         return self._in_flight < self._most and self._bytes < self._most_bytes and not self.has_failed
 
     def settled(self, job: Job) -> None:
@@ -221,7 +221,7 @@ def _on_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> Non
     if asyncio._get_running_loop() is loop:
         call()
         return
-    with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+    with suppress(RuntimeError):  # the loop is closed, so no caller waits any more
         loop.call_soon_threadsafe(call)
 
 
@@ -231,7 +231,7 @@ def _set(coming: asyncio.Future[None]) -> None:
 
 
 def _own(error: BaseException) -> BaseException:
-    """An error for this sender alone: several may have got one, and each thread's traceback grows in its own."""
+    """A copy of the error for this sender alone: senders on several threads may get it, and each adds to its traceback."""
     if not isinstance(error, StreamiterError):
         return error
     own = copy.copy(error)

@@ -1,4 +1,4 @@
-"""The topic: the writable face of a log: values go in by their keys, and come out again as any source's records do."""
+"""The topic: the writable face of a log. Values go in by their keys, and are read as the records of any source."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Topic(Source[LogRecord[T]], Generic[T]):
         in_flight: int = 10_000,
         clock: Clock | None = None,
     ) -> None:
-        told = open_log(log)  # it makes no call yet
+        told = open_log(log)  # this makes no call yet
         for fact in _FACTS:
             setattr(self, fact, getattr(told, fact))
         self._told = told

@@ -1,7 +1,7 @@
 """The writer: entries wait in one lane for each partition; those that wait together are appended together, in order.
 
 A lane has one append under way at a time, so that entries keep the order in which they came. Other lanes' appends are made
-side by side. What is throttled waits; what may have been written is told, or, by choice, written again.
+side by side. A throttled append waits. One that may have been written raises an error, or, if the caller chose so, comes again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from streamiter.topic.crew import Hands
 
 logger = logging.getLogger("streamiter.topic")
 
-MOST_ENTRIES = 1000  # of one append
-MOST_BYTES = 1 << 20  # of one append; a single larger entry is appended alone
+MOST_ENTRIES = 1000  # how many entries go into one append
+MOST_BYTES = 1 << 20  # how many bytes go into one append; a larger entry is appended alone
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds before an append is made again
-TOLD_EVERY = 30.0  # seconds that an append waits between one log message about it and the next
+TOLD_EVERY = 30.0  # seconds between two log messages about an append that waits
 
 ENTRY_BYTES = 100  # about what an entry takes beyond its payload and key
 
@@ -62,7 +62,7 @@ class Sender(ABC):
 
     @abstractmethod
     def settled(self, job: Job) -> None:
-        """A job is over: its numbers stand in it, or its error; neither: it was not begun."""
+        """A job is over. It holds its numbers, or its error, or, if it was not begun, neither."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class Sender(ABC):
 
 
 class Job:
-    """Entries of one sender for one partition, and what became of them."""
+    """Entries of one sender for one partition, and their result."""
 
     __slots__ = ("entries", "error", "indices", "is_doubtful", "numbers", "partition", "sender", "size")
 
@@ -207,7 +207,7 @@ class Writer:
         return [job for job in left if job not in behind]
 
     def _refused(self, partition: int, jobs: list[Job], error: Exception, *, is_doubtful: bool) -> None:
-        """It will not be taken. Where several senders' entries were refused together, each one's are tried alone."""
+        """The log refused it. If it held the entries of several senders, each sender's are tried alone."""
         is_doubtful |= not isinstance(error, StreamiterError)
         if len(jobs) == 1 or is_doubtful:
             _fail(jobs, error, is_doubtful=is_doubtful)

@@ -15,7 +15,7 @@ import pytest
 from tests.app.processes import ROOT, Fleet, end, fleet
 from tests.stream.helpers import soon
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(280)]
 
 
 @pytest.fixture(autouse=True)

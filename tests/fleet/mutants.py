@@ -190,7 +190,7 @@ MUTANTS = (
     ),
     # Law 13
     _one("never gives a lease", "balance", "if is_mine and counts", "if False and counts"),
-    _one("never asks for one", "engine", "asks=balance.asks_of(view)", "asks=[]"),
+    _one("never asks for one", "dealing", "asks=balance.asks_of(view)", "asks=[]"),
     Mutant(
         "moves leases though all are balanced",
         (
@@ -214,7 +214,7 @@ MUTANTS = (
     # Law 14
     _one(
         "looks for expired leases only in rounds",
-        "engine",
+        "dealing",
         "self._ledger.timers.set(Timer.STOOD_STILL, found.again_us)",
         "pass",
     ),

@@ -38,6 +38,7 @@ class Source:
         self.shards: dict[str, TrueShard] = {}
         self.is_calm = False
         self._groups = chance.choice((1, 3, 20))
+        self._lacking_since: dict[tuple[str, str], int] = {}  # by caller and shard
 
     def make(self, parents: tuple[str, ...] = (), *, lag: int | None = None) -> str:
         number = len(self.shards)
@@ -76,20 +77,25 @@ class Source:
     def children(self, shard_id: str) -> list[TrueShard]:
         return [shard for shard in self.shards.values() if shard_id in shard.parents]
 
-    def listing(self) -> list[Shard]:
+    def listing(self, caller: str) -> list[Shard]:
         """What a listing shows at this moment: some of it late, and some of it now and then not at all."""
         now = self.agenda.now
         shown = [shard for shard in self.shards.values() if shard.listed_from <= now and shard.listed_until is None]
         return [
             Shard(shard.id, shard.parents, shard.closed)
             for shard in shown
-            if self.is_calm or not self._flickers(shard.id, now)
+            if self.is_calm or not self._flickers(caller, shard.id, now)
         ]
 
-    def _flickers(self, shard_id: str, now: int) -> bool:
-        # A listing may lack a row, but not two listings that lie a second apart.
+    def _flickers(self, caller: str, shard_id: str, now: int) -> bool:
+        # Listings may lack a row, but not all of those that a worker makes over half a second and more: then they would
+        # agree, and docs/ordering.md says what that costs.
         window, phase = divmod(now, 2 * SECOND)
-        return phase < SECOND // 2 and Random(f"{shard_id} {window}").random() < 0.1
+        lacks = phase < SECOND // 2 and Random(f"{shard_id} {window}").random() < 0.1
+        if lacks and now - self._lacking_since.setdefault((caller, shard_id), now) < SECOND // 2:
+            return True
+        self._lacking_since.pop((caller, shard_id), None)
+        return False
 
     def page(self, shard_id: str, after: int, limit: int) -> tuple[list[int], bool]:
         """Places that follow, and whether the shard ends behind them."""

@@ -192,7 +192,7 @@ class Process:
             if not self.source.is_calm and self.processor.chance.random() < 0.1:
                 self.happen(lambda: self.engine.listing_failed(self.clock))
                 return
-            shards = self.source.listing()
+            shards = self.source.listing(self.name)
             self.happen(lambda: self.engine.shards_listed(shards, self.agenda.now, self.clock))
 
         self.agenda.after(pause, answer)

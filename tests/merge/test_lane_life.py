@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from streamiter.clock import SECOND_US
 from streamiter.merge import Lane
-from streamiter.merge.lane import BEHIND_US, TIP_EMPTIES, _Cut
+from streamiter.merge.lane import BEHIND_US, CUT, TIP_EMPTIES, _Cut
 from streamiter.position import After, AtTime, Horizon, Place
 from streamiter.shard import FIRST
 from tests.merge.test_lane import NOW, RANK, lane, numbered, places, seconds
@@ -173,14 +175,29 @@ def test_records_before_its_start_are_dropped_and_none_of_the_others_counts_as_s
     assert (shard.dropped, len(shard), shard.new_spoiled) == (1, 2, 0)
 
 
-def test_a_cut_that_was_broken_off_half_way_is_finished_first():
+@pytest.mark.parametrize("go_on", [Lane.mend, lambda shard: shard.advance_to(2)])
+def test_a_cut_that_was_broken_off_half_way_is_finished_first_and_once(go_on: Callable[[Lane], None]):
     shard = lane()
     shard.push(seconds(1, 2), NOW)
     shard.head = 2
     shard._cutting = _Cut(shard.place, shard.emitted_us, 2, [], [], [])
     shard.cut_count = 2  # so far it came
-    shard.advance_to(2)
+    go_on(shard)
     assert (len(shard), shard.given, shard.place) == (0, 2, Place(2, 0))
+    shard.push(seconds(3, first=3), NOW)
+    shard.mend()
+    assert (len(shard), shard.given) == (1, 2)
+
+
+def test_returned_records_are_kept_until_they_are_many_and_the_greater_part():
+    few, part, many = lane(), lane(), lane()
+    few.push(numbered(*range(1, CUT + 1)), NOW)
+    few.advance(CUT - 1)
+    part.push(numbered(*range(1, 10 * CUT)), NOW)
+    part.advance(4 * CUT)
+    many.push(numbered(*range(1, 2 * CUT + 1)), NOW)
+    many.advance(CUT)
+    assert [shard.cut_count for shard in (few, part, many)] == [0, 0, CUT]
 
 
 def test_a_place_that_the_source_tells_of_its_start_is_taken_where_nothing_was_read():

@@ -256,6 +256,17 @@ def test_what_comes_below_the_rest_of_a_window_and_is_late_comes_at_once():
     assert lanes.pop() == "S1:55! S2:70 S2:80"
 
 
+def test_an_iterator_goes_on_through_pages_that_come_behind_it():
+    lanes = Lanes("S1 ~ S2")
+    lanes.push("S1", 1, 2, 3)
+    lanes.push("S2", 9)
+    records = lanes.merge.records()
+    assert next(records).order_us == LONG_AGO + SECOND_US
+    lanes.push("S1", 3, 4)
+    assert [record.number for record in records] == [2, 3]
+    assert lanes.pop() == "S1:3 S1:4"
+
+
 def test_an_end_between_two_records_holds_nothing_up():
     lanes = Lanes("S1 ~ S2")
     lanes.idle("S1", 100)

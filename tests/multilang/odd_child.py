@@ -16,12 +16,12 @@ WHAT, TIMES = sys.argv[2] if len(sys.argv) > 2 else "", sys.argv[3] if len(sys.a
 
 
 def is_odd():
-    """Whether this process misbehaves."""
+    """Whether this process misbehaves: its own place counts, because two may begin at the same moment."""
     mark = os.path.join(NOTES, "odd")
     with open(mark, "a") as file:
         file.write(f"{os.getpid()}\n")
     with open(mark) as file:
-        return len(file.readlines()) <= int(TIMES)
+        return file.read().split().index(str(os.getpid())) < int(TIMES)
 
 
 ODD = bool(WHAT) and is_odd()

@@ -22,7 +22,7 @@ from tests.cli.conftest import environment
 from tests.multilang.rig import Rig
 from tests.stream.helpers import slowness, soon
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(280)]
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_child_that_misbehaves_ends_alone_and_a_fresh_one_goes_on(tmp_path: Pa
     try:
         texts = rig.put("S1", 2) + rig.put("S2", 2)
         is_silent = what.startswith("silent")
-        with rig.running(command=rig.command(what, 1, seconds=2.0 * slowness() if is_silent else 300.0)):
+        with rig.running(command=rig.command(what, 1, seconds=4.0 * slowness() if is_silent else 300.0)):
             rig.wait_for(texts)
             soon(lambda: len(rig.pids()) >= 3)
             rig.wait_until_checkpointed(rig.stream.history[1].sequence_number, "S1")

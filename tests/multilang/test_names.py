@@ -12,7 +12,7 @@ from tests.multilang.rig import Rig
 from tests.multilang.test_daemon import daemon, properties, rows
 from tests.stream.helpers import soon
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(280)]
 
 
 def test_two_daemons_of_one_name_do_not_share_a_lease(tmp_path: Path):

@@ -13,7 +13,7 @@ from streamiter.multilang.child import NOISE_SHOWN
 from tests.multilang.rig import CHILD, Rig
 from tests.stream.helpers import slowness, soon
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(280)]
 
 # The first process of all writes for ever once it has records; the others are the odd child, which behaves.
 NOISY = """

@@ -12,7 +12,7 @@ from streamiter.store import Table
 from tests.multilang.rig import Rig
 from tests.stream.helpers import soon
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(280)]
 
 
 def test_a_record_that_cannot_be_decoded_is_never_passed_over_until_an_operator_says_so(tmp_path: Path):

@@ -11,7 +11,7 @@ from streamiter.multilang.trying import Verdict, try_child
 from streamiter.multilang.trying.judge import MOST_ASKED, Judge
 from tests.multilang.daemon import START, batch, scenario
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(280)]
 
 
 def verdict_of(tmp_path: Path, code: str) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamiter import Lineage, Record
 from streamiter.errors import TimeUnsupported
+from streamiter.position import Horizon
 from streamiter.reading.resume import token_at_start
 from streamiter.token import Token, TokenLane
 from tests.reading.hand import Hand
@@ -34,6 +35,7 @@ def test_closed_shards_are_handed_over_and_open_ones_wished_for():
     listed(reading, "S0 => S1 => S2", "S0", "S1")
     assert [handed.shard_id for handed in reading.take_handed()] == ["S0", "S1"]
     assert reading.take_handed() == []
+    reading.book.merge._check()
     assert reading.due(0) == ["S2"]
     assert named(reading)["S2"].unresolved
     assert reading.unknown_above("S2") == ["S1", "S0"], "nearest first"
@@ -119,3 +121,29 @@ def test_what_is_handed_over_below_a_shard_passed_over_for_its_age_counts_as_rea
     reading.push("S1", [Record("S1", "7", NOW - 3 * 3600_000_000)], NOW, 2_000_000)
     assert [handed.shard_id for handed in reading.take_handed()] == ["S1"]
     assert named(reading)["S1"].ended is not None
+
+
+def test_below_a_shard_that_another_reader_has_an_open_one_is_read_from_its_horizon_and_all_of_it_is_returned():
+    """Its first records may belong before the start, by the order times of its parent: only that reader can tell."""
+    start_us = NOW - 3600_000_000
+    reading = reading_of(token_at_start("s", start_us))
+    listed(reading, "S0 => S1", "S0")
+    for following in (reading, reading_of(reading.token())):
+        listed(following, "S0 => S1", "S0")
+        assert following.due(0) == ["S1"] and isinstance(following.opening("S1"), Horizon)
+        assert following.book.lanes["S1"].skip_before_us is None and not following.book.lanes["S1"].closed
+
+
+def test_below_a_shard_that_another_reader_has_a_closed_one_is_handed_over_with_the_start():
+    start_us = NOW - 3600_000_000
+    reading = reading_of(token_at_start("s", start_us))
+    listed(reading, "S0 => S1", "S0", "S1")
+    at_once = reading.take_handed()[1]
+    reading = reading_of(token_at_start("s", start_us))
+    listed(reading, "S0 => S1", "S0")
+    reading = reading_of(reading.token())
+    listed(reading, "S0 => S1", "S0", "S1")
+    [later] = reading.take_handed()
+    assert reading.book.lanes["S1"].closed
+    for handed in (at_once, later):
+        assert (handed.shard_id, handed.since_us, handed.floor_unknown) == ("S1", start_us, True)

@@ -8,7 +8,7 @@ import pytest
 
 from streamiter.errors import Throttled
 from streamiter.lineage import Lineage
-from streamiter.position import AtTime
+from streamiter.position import AtTime, Place
 from streamiter.precision import Precision
 from streamiter.reading.resume import token_at_latest, token_at_start
 from streamiter.record import Record
@@ -259,3 +259,11 @@ def test_the_lineage_of_a_token_is_the_one_that_was_read():
     reading = Hand(drive.token())
     assert reading.book.lineage == Lineage.parse("S9 => {S1, S2}")
     assert reading.book.lineage.rank("S1") == drive.reading.book.lineage.rank("S1")
+
+
+def test_a_place_that_the_source_tells_as_it_opens_a_shard_stands_in_the_token_at_once():
+    reading = Hand(token_at_start(STREAM))
+    reading.tell([Shard("S1")], NOW, 0)
+    reading.opened("S1", Place(7, 0))
+    reading.push("S1", [], NOW, 0)
+    assert [lane.place for lane in reading.token().lanes] == [("7", 0)]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
+import boto3
+import botocore.session
 import pytest
+from botocore.credentials import DeferredRefreshableCredentials
 from botocore.exceptions import ClientError
 
 from streamiter import (
@@ -104,6 +109,25 @@ def test_after_the_permission_is_given_it_goes_on(sim: Simulator):
         until_raises(AccessDenied, stream, sim.clock)
         sim.heal(fault)
         assert_all_came(drain(stream, sim.clock), sim)
+
+
+def test_credentials_that_are_renewed_and_still_expired_are_missing_ones(sim: Simulator, bare: pytest.MonkeyPatch):
+    sim.shape("S1")
+    write(sim, "S1")
+    minutes = [-1]
+
+    def renewed() -> dict[str, str]:
+        end = datetime.now(UTC) + timedelta(minutes=minutes[0])
+        return {"access_key": "a", "secret_key": "b", "token": "c", "expiry_time": end.isoformat()}
+
+    core = botocore.session.Session()
+    core._credentials = DeferredRefreshableCredentials(renewed, "test")  # type: ignore[attr-defined]
+    session = boto3.Session(botocore_session=core, region_name="us-east-1")
+    with pytest.raises(CredentialsMissing, match="still expired. Renew what gives boto3 its credentials"):
+        read(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, session=session), sim.clock)
+    assert not sim.clock.slept, "nothing is retried: only the owner of the credentials can renew them"
+    minutes[0] = 60
+    read(DynamoDBStreams("users", endpoint_url=sim.endpoint_url, session=session), sim.clock)
 
 
 def test_a_service_that_is_not_there_is_tried_with_patience(credentials: None):

@@ -34,14 +34,25 @@ def read(orders: Orders) -> Any:
     [
         ({"S": 5}, "NUMBER_VALUE cannot be converted to String"),
         ({"N": 5}, "NUMBER_VALUE cannot be converted to String"),
-        ({"B": 5}, "NUMBER_VALUE cannot be converted to String"),
+        ({"S": ["a"]}, "Unrecognized collection type class java.lang.String"),
+        ({"BOOL": [True]}, "Unrecognized collection type class java.lang.Boolean"),
+        ({"B": 5}, "Only base-64-encoded strings are convertible to bytes"),
+        ({"B": ["YQ=="]}, "Unrecognized collection type class java.nio.ByteBuffer"),
+        ({"B": "YQ="}, "Base64 encoded length is expected a multiple of 4 bytes but found: 3"),
+        ({"B": "YR=="}, "Invalid last non-pad Base64 character dectected"),
+        ({"BS": ["YQ==", "Y!=="]}, "Invalid Base64 character: '!'"),
         ({"BOOL": "true"}, "STRING_VALUE cannot be converted to Boolean"),
         ({"NULL": "true"}, "STRING_VALUE cannot be converted to Boolean"),
         ({"SS": "a"}, "Unexpected field type"),
         ({"SS": [1]}, "NUMBER_VALUE cannot be converted to String"),
         ({"NS": [1]}, "NUMBER_VALUE cannot be converted to String"),
         ({"L": "a"}, "Unexpected field type"),
-        ({"M": []}, "Start of list found where not expected"),
+        ({"L": {}}, "Start of structure or map found where not expected"),
+        (
+            {"M": []},
+            "Unrecognized collection type java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>",
+        ),
+        ([], "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.AttributeValue"),
         ("a", "Unexpected field type"),
     ],
 )
@@ -121,3 +132,21 @@ def test_numbers_up_to_there_are_kept_exactly(orders, number, kept):
 def test_numbers_are_the_same_by_value_in_a_set_too(orders, numbers):
     with refused("ValidationException", "contains duplicates"):
         orders.put("a", v={"NS": numbers})
+
+
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        (
+            {"SS": ["a", "b", "a"]},
+            "One or more parameter values were invalid: Input collection [a, b, a] contains duplicates.",
+        ),
+        ({"NS": ["1", "1.0"]}, "Input collection contains duplicates"),
+        (
+            {"BS": ["YQ==", "YQ=="]},
+            "One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates.",
+        ),
+    ],
+)
+def test_each_kind_of_set_tells_of_twice_the_same_in_its_own_words(orders, value, told):
+    assert put(orders, value) == ("ValidationException", told)

@@ -15,6 +15,7 @@ from tests.testing.differential.services import ministack, simulator
 
 pytestmark = pytest.mark.xdist_group("ministack")  # it starts once for all
 ROOT = Path(__file__).parents[2]
+COUNT = int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
 
 
 @pytest.fixture(scope="module")
@@ -23,36 +24,32 @@ def theirs(tmp_path_factory):
         yield service
 
 
-def test_the_simulator_and_ministack(theirs, capsys):
+@pytest.fixture
+def found_by(theirs, capsys):
+    """Runs a comparison, shows what it found, and gives that; no difference may be unexplained."""
     seed = int(os.environ.get("STREAMITER_DIFFERENTIAL_SEED", "1"))
-    count = int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
-    with simulator() as ours:
-        found = compare(ours, theirs, seed=seed, count=count)
-    with capsys.disabled():
-        print(f"\n{found}")
-    assert not found.unexplained
-    assert found.compared > 300
+
+    def found_by(compare, count):
+        with simulator() as ours:
+            found = compare(ours, theirs, seed=seed, count=count)
+        with capsys.disabled():
+            print(f"\n{found}")
+        assert not found.unexplained
+        return found
+
+    return found_by
 
 
-def test_tables_of_the_simulator_and_of_ministack(theirs, capsys):
-    seed = int(os.environ.get("STREAMITER_DIFFERENTIAL_SEED", "1"))
-    count = 10 * int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
-    with simulator() as ours:
-        found = compare_tables(ours, theirs, seed=seed, count=count)
-    with capsys.disabled():
-        print(f"\n{found}")
-    assert not found.unexplained
-    assert found.compared > count
+def test_the_simulator_and_ministack(found_by):
+    assert found_by(compare, COUNT).compared > 300
 
 
-def test_kinesis_of_the_simulator_and_of_ministack(theirs, capsys):
-    seed = int(os.environ.get("STREAMITER_DIFFERENTIAL_SEED", "1"))
-    count = int(os.environ.get("STREAMITER_DIFFERENTIAL_COUNT", "30"))
-    with simulator() as ours:
-        found = compare_kinesis(ours, theirs, seed=seed, count=count)
-    with capsys.disabled():
-        print(f"\n{found}")
-    assert not found.unexplained
+def test_tables_of_the_simulator_and_of_ministack(found_by):
+    assert found_by(compare_tables, 10 * COUNT).compared > 10 * COUNT
+
+
+def test_kinesis_of_the_simulator_and_of_ministack(found_by):
+    found = found_by(compare_kinesis, COUNT)
     assert found.compared > 130 and set(found.explained) == {known.title for known in KINESIS_KNOWN}
 
 

@@ -122,10 +122,14 @@ def test_members_that_lack_are_refused(sim):
     [
         ({"StreamArn": 1}, "NUMBER_VALUE cannot be converted to String"),
         ({"StreamArn": True}, "TRUE_VALUE cannot be converted to String"),
-        ({"StreamArn": ["x"]}, "Start of list found where not expected"),
+        ({"StreamArn": ["x"]}, "Unrecognized collection type class java.lang.String"),
         ({"StreamArn": "x" * 40, "Limit": "many"}, "STRING_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "Limit": 1.5}, "DECIMAL_VALUE cannot be converted to Integer"),
         ({"StreamArn": "x" * 40, "ShardFilter": "many"}, "Unexpected field type"),
+        (
+            {"StreamArn": "x" * 40, "ShardFilter": []},
+            "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.ShardFilter",
+        ),
     ],
 )
 def test_members_of_wrong_types_are_refused(sim, body, words):

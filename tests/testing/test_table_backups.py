@@ -236,3 +236,48 @@ def test_an_import_fails_for_want_of_its_bucket(orders):
         orders.tables.import_table(**source, TableCreationParameters=table | {"TableName": "orders"})
     with refused("ImportNotFoundException"):
         orders.tables.describe_import(ImportArn=f"{begun['ImportArn']}0")
+
+
+def test_what_is_asked_for_again_with_its_token_is_the_same(orders):
+    arn = orders.describe()["TableArn"]
+    specification = {"PointInTimeRecoveryEnabled": True}
+    orders.tables.update_continuous_backups(TableName="orders", PointInTimeRecoverySpecification=specification)
+    asked = {"TableArn": arn, "S3Bucket": "bucket", "ClientToken": "one"}
+    first, again = (orders.tables.export_table_to_point_in_time(**asked)["ExportDescription"] for _ in range(2))
+    assert first["ExportArn"] == again["ExportArn"]
+    with refused("ExportConflictException", "same client token"):
+        orders.tables.export_table_to_point_in_time(**asked | {"S3Bucket": "other"})
+    orders.sim.clock.advance(hours=8)
+    later = orders.tables.export_table_to_point_in_time(**asked)["ExportDescription"]
+    assert later["ExportArn"] != first["ExportArn"], "eight hours are over"
+
+
+def test_a_bulk_operation_fails_for_want_of_its_bucket(orders):
+    asked: dict[str, Any] = {
+        "TableName": "orders",
+        "InputS3Configuration": {"S3Bucket": "bucket", "InputFormat": "DYNAMODB_JSON"},
+        "OutputS3Configuration": {"S3Bucket": "errors", "OutputType": ["ERROR"]},
+    }
+    started = []
+    for number in range(3):
+        orders.sim.clock.advance(1)
+        told = orders.tables.start_bulk_put_items(**asked, ClientToken=f"token-{number}")["BulkOperationDescription"]
+        assert (told["BulkOperationStatus"], told["PerformanceTier"]) == ("IN_PROGRESS", "STANDARD")
+        started.append(told["BulkOperationArn"])
+    again = orders.tables.start_bulk_put_items(**asked, ClientToken="token-2")["BulkOperationDescription"]
+    assert again["BulkOperationArn"] == started[-1]
+    with refused("IdempotentParameterMismatchException"):
+        orders.tables.start_bulk_put_items(**asked, PerformanceTier="ACCELERATED", ClientToken="token-2")
+    told = orders.tables.describe_bulk_operation(BulkOperationArn=started[0])["BulkOperationDescription"]
+    assert (told["BulkOperationStatus"], told["FailureCode"]) == ("FAILED", "S3NoSuchBucket")
+    assert told["TableDetails"][0]["TableName"] == "orders"
+    first = orders.tables.list_bulk_operations(MaxResults=2)
+    rest = orders.tables.list_bulk_operations(NextToken=first["NextToken"])
+    listed = [one["BulkOperationArn"] for page in (first, rest) for one in page["BulkOperationsSummaryList"]]
+    assert listed == started[::-1], "the most recent ones come first"
+    assert orders.tables.cancel_bulk_operation(BulkOperationArn=started[0])["BulkOperationStatus"] == "CANCELLING"
+    for call in (orders.tables.describe_bulk_operation, orders.tables.cancel_bulk_operation):
+        with refused("ResourceNotFoundException"):
+            call(BulkOperationArn=f"{started[0]}0")
+    with refused("ResourceNotFoundException"):
+        orders.tables.start_bulk_put_items(**asked | {"TableName": "nothing"})

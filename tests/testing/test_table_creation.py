@@ -274,8 +274,8 @@ def test_what_has_no_backing_is_told_so(client):
     assert scaling["Replicas"] == []
     with refused("ValidationException", "no consistency among regions"):
         client.update_table(TableName="made", MultiRegionConsistency="STRONG")
-    with refused("UnknownOperationException", "the simulator has no UpdateGlobalTableSettings"):
-        client.update_global_table_settings(GlobalTableName="made")
+    with refused("UnknownOperationException", "the simulator has no SearchVectors"):
+        client.search_vectors(TableName="made", IndexName="near", SearchVector=[{"N": "1"}], TopK=1)
 
 
 @pytest.mark.parametrize("operation", ["describe_table", "delete_table", "update_table", "describe_time_to_live"])

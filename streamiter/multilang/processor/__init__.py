@@ -1,4 +1,4 @@
-"""The processor: Python under a MultiLang daemon, ours or Java's; the standard library is all that it loads."""
+"""The processor: Python code under a MultiLang daemon, ours or Java's. Loads the standard library alone."""
 
 from streamiter.multilang.processor.checkpointer import Checkpointer as Checkpointer
 from streamiter.multilang.processor.record import Batch as Batch

@@ -1,4 +1,4 @@
-"""An app's processor as a child: its own function, model=, where=, middleware and on_error=, one shard at a time."""
+"""An app's processor as a child: its function, model=, where=, middleware and on_error= work as in a worker, shard by shard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger("streamiter.multilang")
 
 
 def hooks_of_app(app: App, name: str | None) -> Hooks:
-    """The hooks of one of its processors; InvalidOption where it is not clear which, or where it cannot be a child."""
+    """The hooks of one of the app's processors. Raises InvalidOption if it is not clear which, or if it cannot be a child."""
     names = ", ".join(app.processors) or "none"
     if name is None and len(app.processors) != 1:
         raise InvalidOption(f"{app.name} has several processors, or none ({names}): name one of them")
@@ -56,28 +56,28 @@ class _AppWork:
         self._work: Work | None = None
 
     async def initialize(self, lease: ChildLease) -> None:
-        """The shard is known."""
+        """Begins the work on the shard."""
         self._desk = ChildDesk(self._processor, GivenLease(lease.key))
 
     async def process(self, batch: Batch) -> None:
-        """Returns when all of them are processed, or their policy disposed of them; raises where it says that the app ends."""
+        """Returns when all records are processed, or `on_error=` has dealt with them; raises if it says that the app ends."""
         records = records_of(self._processor, batch)
         if self._work is None:
             self._work = work_for(cast("Desk", self._desk), self._processor, self._threads, self._spawn)
         await self._desk.hand_out(records, self._work)
 
     async def lease_lost(self, _: LastCall) -> None:
-        """What still runs is cancelled."""
+        """Cancels what still runs."""
         await self._close("lost")
 
     async def shard_ended(self, _: LastCall) -> None:
-        """There is no more."""
+        """The shard has no more records."""
         if self._work is not None:
             self._work.end()
         await self._close("completed")
 
     async def shutdown_requested(self, _: LastCall) -> None:
-        """The processor is told that the lease goes."""
+        """Tells the processor that the lease will be let go."""
         if self._work is not None:
             self._work.stop()
             await self._settle()
@@ -91,7 +91,7 @@ class _AppWork:
             await self._settle()
 
     async def _settle(self) -> None:
-        """What the work has begun comes to its end, but for an `events` function, which sees its iterator end."""
+        """Waits until all that the work has begun is done. An `events` function is not waited for: its iterator ends later."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

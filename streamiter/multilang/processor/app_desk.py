@@ -1,4 +1,4 @@
-"""The desk of an app's processor in a child: what its work may ask and tell; it hands records out until all are done."""
+"""The desk of an app's processor in a child: hands records to its work until all are done, and hears what became of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_FENCE = "a MultiLang daemon tells its children no {}: a processor that needs 
 
 
 class GivenLease(HeldLease):
-    """The lease, as far as a child knows it: its shard."""
+    """The lease as a child knows it: its shard, and nothing else."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class GivenLease(HeldLease):
 
 
 class _NoCommit:
-    """Stands for a batch's commit: the checkpoint is the daemon's, so no transaction of the processor's can move it."""
+    """In place of a batch's commit: the daemon keeps the checkpoint, so no transaction of the processor can move it."""
 
     begun_us = None
 
@@ -63,27 +63,27 @@ class _NoCommit:
 
 
 class ChildDesk:
-    """One shard. Its works know it as an app's desk; the records are those of one action of the daemon's at a time."""
+    """The desk of one shard, with the methods of an app's desk. It has the records of one action of the daemon at a time."""
 
     def __init__(self, processor: Processor, lease: HeldLease) -> None:
         self.lease = lease
         self.is_open = True
-        self.hand = _NoCommit()  # has nothing to be closed
+        self.hand = _NoCommit()  # closing it does nothing
         self.delivered = self.acked = self.failed = 0
         self._processor = processor
         self._observer = Observer()
         self._clock = SystemClock()
         self._chance = Random()
-        self._waiting: list[Entry] = []  # in their order
+        self._waiting: list[Entry] = []  # in the shard's order
         self._out: dict[int, Entry] = {}
-        self._pausing: set[int] = set()  # failed, and to be handed out again later
+        self._pausing: set[int] = set()  # failed, and waiting to be handed out again
         self._tries: dict[int, int] = {}
         self._error: BaseException | None = None
         self._numbers = 0
         self._news = asyncio.Event()
 
     async def hand_out(self, records: Sequence[Record], work: Work) -> None:
-        """Has the work do all of these; raises the error on which the policy says that the app ends."""
+        """Has the work process all of these. Raises a processor's error if its policy says that the app ends."""
         for record in records:
             self._waiting.append(
                 Entry(self._numbers, record.sequence_number, self._processor.group_to_keep(record), record)
@@ -101,7 +101,7 @@ class ChildDesk:
                 raise self._error
 
     def _next(self) -> list[Entry]:
-        """Those that can be handed out now."""
+        """The records that can be handed out now."""
         processor, form = self._processor, self._processor.handler.form
         if processor.order == "key":
             chosen = self._next_by_key()
@@ -119,11 +119,11 @@ class ChildDesk:
 
     @property
     def _seen(self) -> int:
-        """How many records are looked through for other keys: all, again and again, would cost more than it brings."""
+        """How many records to look through for other keys. To look through all, each time, would cost more than it gains."""
         return max(64, 8 * self._processor.concurrency)
 
     def _next_by_key(self) -> list[Entry]:
-        """One of each key. One whose key cannot be told waits for all before it, and all behind it wait."""
+        """One record of each key. A record whose key cannot be found waits for all before it, and all behind it wait for it."""
         held = {entry.group for entry in self._out.values()} - {None}
         chosen: list[Entry] = []
         for entry in self._waiting[: self._seen]:
@@ -138,15 +138,15 @@ class ChildDesk:
     # -- what works ask and tell
 
     def may_deliver(self, _: int | None = None) -> bool:
-        """The daemon sees to it that this child alone has the shard."""
+        """True: the daemon gives the shard to this child alone."""
         return self.is_open
 
     def may_begin(self, _: int) -> bool:
-        """The same for a record that the processor has then."""
+        """True, for the same reason."""
         return self.is_open
 
     def now_us(self) -> int:
-        """For the pauses between the acks of a long run."""
+        """The time, from which the pauses between the acks of a long run are measured."""
         return microseconds(self._clock.monotonic())
 
     def begin(self, number: int) -> None:
@@ -156,11 +156,11 @@ class ChildDesk:
         """The processor has it no more."""
 
     def span(self, records: int) -> AbstractContextManager[Span]:
-        """What surrounds a call of the processor's function."""
+        """A span around a call of the processor's function."""
         return self._observer.span(self._processor.name, self.lease, records)
 
     def batch(self, entries: Sequence[Entry]) -> LeaseBatch[Any]:
-        """The batch of these."""
+        """A batch of these records."""
         commit: Any = _NoCommit()
         return LeaseBatch([entry.record for entry in entries], self.lease, lambda: entries[-1].place, commit)
 
@@ -180,7 +180,7 @@ class ChildDesk:
         self._news.set()
 
     def give_back(self, entries: Sequence[Entry]) -> None:
-        """These were not handed over: they come again."""
+        """These were not processed: they are handed out again."""
         for entry in entries:
             if self._out.pop(entry.number, None) is not None:
                 self._waiting.append(entry)

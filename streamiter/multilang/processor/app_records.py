@@ -23,7 +23,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def records_of(processor: Processor, batch: Batch) -> Sequence[Record]:
-    """The records of a batch, of the class that the processor's source gives."""
+    """A batch's records, as objects of the class that the processor's source gives."""
     kind = locate(processor.source).record_type
     if issubclass(kind, KinesisChange):
         return [record for given in batch for record in read_changes(batch.shard_id, [_row(given)])]
@@ -59,7 +59,7 @@ def _entry(shard_id: str, given: Given) -> Record:
 
 
 def _change(shard_id: str, given: Given) -> Record:
-    """A record of DynamoDB Streams, as the service's JSON in the payload; its time may be in milliseconds, or seconds."""
+    """A record of DynamoDB Streams from the service's JSON in the payload. Its time may be in milliseconds or in seconds."""
     try:
         row: Any = _decode(given.payload)
         created = row["dynamodb"].get("ApproximateCreationDateTime")

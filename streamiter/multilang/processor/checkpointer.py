@@ -1,4 +1,4 @@
-"""The checkpointer: asks the daemon to keep a place, reads its answer, and tries again where the table is throttled."""
+"""The checkpointer: asks the daemon to keep a place, reads its answer, and tries again while the table is throttled."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LONGEST_PAUSE = 8.0
 
 
 class Checkpointer:
-    """Keeps a place of the shard: after a restart, or with another worker, the records behind it come again.
+    """Keeps a place of the shard. After a restart, or in another worker, the records behind it come again.
 
-    It takes checkpoints while the processor works on an action of the daemon's, from any thread.
+    Any thread may ask it for a checkpoint while the processor works on an action of the daemon.
     """
 
     def __init__(self, pipe: Pipe, read: Callable[[], ToChild | None], clock: Clock, patience: float) -> None:

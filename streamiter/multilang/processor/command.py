@@ -1,4 +1,4 @@
-"""The child as a command: finds the processor that MODULE:NAME names, and runs it; what both commands for it call."""
+"""The child as a command: finds the processor that MODULE:NAME names, and runs it. Both commands call this."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamiter.multilang.processor.running import check_options, hold, hooks_fr
 from streamiter.multilang.processor.work import EACH_BATCH, NEVER, Checkpoints
 
 FAILED = 1
-# Where frames lie that say nothing of the processor: this package, and the event loop's.
+# Frames from here tell a user nothing about the processor: they are this package's, and the event loop's.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _OURS = tuple(os.path.join(folder, "") for folder in (_PACKAGE, os.path.join(os.path.dirname(os.__file__), "asyncio")))
 
@@ -63,7 +63,7 @@ def checkpoints_meant(text: str | None) -> Checkpoints:
 
 
 class Misnamed(Exception):
-    """The target is wrong, and not what it runs."""
+    """The target's name is wrong."""
 
     def __init__(self, why: InvalidOption) -> None:
         super().__init__(str(why))
@@ -80,7 +80,7 @@ def _found(target: str, only: str | None) -> Hooks:
 
 
 def _app_of(module: ModuleType, found: object) -> tuple[Any, str | None]:
-    """The app of this module that has declared it, with its name there: then its options hold here, too."""
+    """The app of this module that declared the function, and the processor's name in it: the app's options hold here, too."""
     if is_app(found):
         return found, None
     for app in filter(is_app, vars(module).values()):
@@ -91,7 +91,7 @@ def _app_of(module: ModuleType, found: object) -> tuple[Any, str | None]:
 
 
 def _fail(error: Exception) -> int:
-    """Tells it with its traceback, which begins where the processor's own code does."""
+    """Prints the error with its traceback, from the processor's own code on."""
     kept = error.__traceback__
     while kept is not None and kept.tb_frame.f_code.co_filename.startswith(_OURS):
         kept = kept.tb_next
@@ -101,6 +101,6 @@ def _fail(error: Exception) -> int:
 
 
 def _log_to_stderr() -> None:
-    """A level and the message, a line each: a daemon logs it at that level."""
+    """Logs each message on a line that begins with its level, so that the daemon can log it at the same level."""
     if not logging.getLogger().handlers:
         logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.INFO)

@@ -1,4 +1,4 @@
-"""The conversation: one action of the daemon's after the other, each answered once its work is done, and never before."""
+"""The conversation: takes one action of the daemon after the other, and answers each once its work is done, never before."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Conversation:
         self._patience = patience
         self._clock = clock
         self._works: dict[str, Work] = {}  # by shard
-        self._only: str | None = None  # the shard that messages without one are about
-        self._ready: Hooks | None = hooks()  # what cannot be a processor is refused before the first message
+        self._only: str | None = None  # the shard of messages that name none
+        self._ready: Hooks | None = hooks()  # made early, to refuse a bad processor before the first message
         self._record_type = self._ready.record_type
         self._form = wire.Form.NEWER
 
     def hold(self, form: wire.Form | None = None) -> None:
-        """Talks until the daemon ends it. `form` is what the daemon speaks; None finds it out."""
+        """Talks until the daemon ends it. `form` is the daemon's; None: its messages tell."""
         self._form = form or wire.Form.NEWER
         while (told := self._read()) is not None:
             action, shard = told
@@ -68,7 +68,7 @@ class Conversation:
         return None if told is None else told.message
 
     def _read(self) -> wire.Told | None:
-        """The next message; None at the end of input. Lines without anything on them are left out."""
+        """The next message; None at the end of input. Skips empty lines."""
         while (line := self._pipe.read()) is not None:
             if not line.isspace():
                 told = wire.from_daemon(line, self._record_type)

@@ -1,4 +1,4 @@
-"""Endings: what ends a child beside the end of its input: signals, and a daemon that is gone while a processor works."""
+"""Endings: how a child ends other than by the end of its input: by a signal, or because the daemon died while it worked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 from streamiter.clock import Clock
 
 GRACE = 30.0
-KILLED = 137  # as shells have it: the process was ended from outside, and did not finish
+KILLED = 137  # as shells report a process that was killed
 
 
 class Watch:
@@ -32,7 +32,7 @@ class Watch:
         self._is_over = False
 
     def begin(self) -> None:
-        """Signals are taken, where this thread may and the program has no handlers of its own; the daemon is watched."""
+        """Begins to watch the daemon, and handles signals, if this thread may and the program has no handlers of its own."""
         if threading.current_thread() is threading.main_thread():
             if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL or _is_of_the_command(signal.SIGTERM):
                 signal.signal(signal.SIGTERM, self._terminate)
@@ -47,7 +47,7 @@ class Watch:
             self._start(self._wait_for_hang_up)
 
     def end(self) -> None:
-        """The conversation is over: how long the program goes on is its own affair, but after SIGTERM."""
+        """Ends the watch: the conversation is over. The program may go on for as long as it likes, except after SIGTERM."""
         self._is_over = not self._is_terminating
 
     def _start(self, work: Callable[[], None]) -> None:
@@ -79,7 +79,7 @@ class Watch:
 
 
 def end_within(grace: float, code: int, clock: Clock) -> None:
-    """Ends the process with this code after so many seconds, if threads that the processor has started keep it alive."""
+    """Ends the process with this code after so many seconds, if threads of the processor keep it alive."""
 
     def end() -> None:
         clock.sleep(grace)
@@ -89,9 +89,9 @@ def end_within(grace: float, code: int, clock: Clock) -> None:
 
 
 def _leave_it_to_the_daemon(_: int, __: FrameType | None) -> None:
-    """A function, and not SIG_IGN: what a processor starts is to have Ctrl-C as any program."""
+    """Ignores a signal. It is not SIG_IGN, which the processor's own subprocesses would inherit: Ctrl-C must end them."""
 
 
 def _is_of_the_command(number: int) -> bool:
-    """Whether the command line has set this handler."""
+    """Whether our command line has set the handler of this signal."""
     return getattr(signal.getsignal(number), "__module__", "").startswith("streamiter.cli.")

@@ -1,4 +1,4 @@
-"""Forms: what a user wrote as a processor, as five functions that the conversation calls."""
+"""Forms: turns what a user wrote as a processor into the five functions that the conversation calls."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Function = Callable[..., Any]
 
 
 def _nothing(_: Any) -> None:
-    """A method that the user did not write."""
+    """Stands for a method that the user did not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """A processor's part in the conversation. Each returns when its action is done."""
+    """A processor's part in the conversation. Each function returns when its action is done."""
 
     process: Callable[[Batch], Any]
     initialize: Callable[[ChildLease], Any] = _nothing
@@ -42,7 +42,7 @@ class Hooks:
 
 
 def hooks_of(processor: Any) -> Hooks:
-    """The hooks of a class, an object, or a function; InvalidOption shows the forms that there are."""
+    """The hooks of a class, an object, or a function. Raises InvalidOption, with the possible forms, for anything else."""
     if isinstance(processor, Hooks):
         return processor
     if inspect.isclass(processor):
@@ -85,7 +85,7 @@ def _hooks(processor: Any) -> Hooks:
 
 
 def _kcl_hooks(processor: Any) -> Hooks:
-    """amazon_kclpy's three versions: their methods, and what these take, tell which one it is."""
+    """The hooks of a processor written for amazon_kclpy: its methods and their parameters tell for which of three versions."""
     name = type(processor).__name__
     process = awaited(processor.process_records)
     taken = _parameters(processor.process_records, f"{name}.process_records")
@@ -111,7 +111,7 @@ def _kcl_hooks(processor: Any) -> Hooks:
 
 
 def _optional(processor: Any, name: str) -> dict[str, Any]:
-    """The methods that need not be there; each takes what the conversation gives, or nothing."""
+    """The methods that a processor may leave out. Each takes the conversation's argument, or none."""
     found: dict[str, Any] = {}
     for method in ("initialize", "lease_lost", "shard_ended", "shutdown_requested"):
         hook = getattr(processor, method, None)
@@ -130,7 +130,7 @@ def _with(hook: Function, arguments: Callable[[Any], tuple[Any, ...]]) -> Callab
 
 
 def awaited(function: Function) -> Function:
-    """The function, called to its end: a coroutine runs on an event loop of the child's own, the same one each time."""
+    """The function; if it gives a coroutine, that runs to its end on the child's event loop."""
 
     def call(*arguments: Any) -> Any:
         result = function(*arguments)
@@ -141,14 +141,14 @@ def awaited(function: Function) -> Function:
 
 @cache
 def _loop() -> Any:
-    """The child's event loop: what a processor opens in it lives as long as the child."""
+    """The child's event loop. There is one for the whole life of the child, so that a processor can keep connections in it."""
     import asyncio
 
     return asyncio.Runner()
 
 
 def _parameters(function: Function, name: str) -> list[str]:
-    """Those that have to be given by place."""
+    """The names of its required positional parameters."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The pipe: the two descriptors between a daemon and its child, put aside so that nothing else of the process uses them."""
+"""The pipe: the two descriptors between a daemon and its child, put aside so that no other code of the process uses them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pipe(Protocol):
         """The next line; None at the end of input. What follows the last line's end is no message."""
 
     def write(self, line: bytes) -> None:
-        """Writes all of it at once; DaemonGone where nobody reads any more."""
+        """Writes all of it at once; raises DaemonGone if the daemon reads no more."""
 
 
 class StandardPipe:
@@ -45,7 +45,7 @@ class StandardPipe:
 
     @property
     def descriptor(self) -> int:
-        """The end that the daemon's messages come from."""
+        """The descriptor that the daemon's messages come from."""
         return self._in
 
     def read(self) -> bytes | None:
@@ -63,7 +63,7 @@ class StandardPipe:
             raise DaemonGone("streamiter: the daemon is gone; this child ends") from error
 
     def close(self) -> None:
-        """The daemon sees the end of our output at once, however long this process lives on."""
+        """Closes our output, so that the daemon sees its end at once, even if this process lives on."""
         if self._is_open:
             self._is_open = False
             os.close(self._in)
@@ -71,7 +71,7 @@ class StandardPipe:
 
 
 def _put_aside(number: int, instead: int) -> int:
-    """Another descriptor for what this number stands for, not inherited by subprocesses; `instead` takes its place."""
+    """Moves a descriptor to a new number, which subprocesses do not inherit, and puts `instead` in its old place."""
     kept = os.dup(number)
     os.dup2(instead, number)
     os.close(instead)

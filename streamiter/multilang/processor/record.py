@@ -1,4 +1,4 @@
-"""What a processor gets of the daemon's messages: records, batches, its lease, and its last call."""
+"""The objects that a processor gets: records, batches, its lease, and the last call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """One record of the shard. Its payload is decoded when it is asked for."""
+    """One record of the shard. Its payload is decoded when you first read it."""
 
     __slots__ = ("_fields",)
 
@@ -32,7 +32,7 @@ class Record:
 
     @property
     def partition_key(self) -> str | None:
-        """What it was put under."""
+        """The partition key that its writer gave it."""
         return self._fields.get("partitionKey")
 
     @property
@@ -42,7 +42,7 @@ class Record:
 
     @property
     def sub_sequence_number(self) -> int:
-        """Which one it is of those that were packed into one record."""
+        """Its index among the records that were packed into one."""
         return self._fields.get("subSequenceNumber") or 0
 
     @property
@@ -62,7 +62,7 @@ class Record:
 
 
 class KCLRecord(Record):
-    """A record with the names that amazon_kclpy gives it, too."""
+    """A record that has amazon_kclpy's names, too."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class KCLRecord(Record):
 
     @property
     def approximate_arrival_timestamp(self) -> datetime | None:
-        """When it arrived, in this machine's time zone and without naming it, as amazon_kclpy has it."""
+        """When it arrived, as amazon_kclpy gives it: in this machine's time zone, without naming the zone."""
         if self.arrived_ms is None:
             return None
         return datetime.fromtimestamp(self.arrived_ms / 1000)  # noqa: DTZ006 - so it is there
@@ -146,7 +146,7 @@ class Batch(list[Any]):
 
 
 class LastCall:
-    """What the methods get that end a shard or a child: `checkpointer`, and why, by the older daemons' names."""
+    """The argument of the methods that end a shard or a child: the `checkpointer`, and why, by the older daemons' names."""
 
     __slots__ = ("checkpointer", "reason")
 
@@ -155,5 +155,5 @@ class LastCall:
         self.reason = reason
 
     def checkpoint(self, record: Record | None = None) -> None:
-        """Has the shard go on behind this record; without one, behind all that was given, or at the shard's end."""
+        """Has the shard go on behind this record; without one, behind all records that were given, or at the shard's end."""
         self.checkpointer.checkpoint(record)

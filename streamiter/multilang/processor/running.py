@@ -1,4 +1,4 @@
-"""Running: a processor as the child of a MultiLang daemon, from this process's standard input to its end."""
+"""Running: runs a processor as the child of a MultiLang daemon, over this process's standard input and output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamiter.multilang.processor.pipe import StandardPipe
 from streamiter.multilang.processor.work import Checkpoints, check_checkpoints
 from streamiter.multilang.wire import Form
 
-PATIENCE: Final = 30.0  # seconds of trying a checkpoint again
+PATIENCE: Final = 30.0  # for how many seconds a throttled checkpoint is tried again
 
 
 def run(
@@ -52,7 +52,7 @@ def run(
 
 
 def check_options(checkpoint: Checkpoints, patience: float, grace: float, form: str | None) -> None:
-    """InvalidOption where one of them cannot be meant."""
+    """Raises InvalidOption if one of them makes no sense."""
     check_checkpoints(checkpoint)
     for option, seconds in (("patience", patience), ("grace", grace)):
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
@@ -70,7 +70,7 @@ def hold(
     form: str | None,
     clock: Clock,
 ) -> None:
-    """As `run`, with options that are right. `found` is called when standard output has been put aside: it may import."""
+    """As `run`, with checked options. `found` is called once standard output is put aside, so that its imports may print."""
     pipe = StandardPipe()
     try:
         conversation = Conversation(pipe, found, checkpoint=checkpoint, patience=patience, clock=clock)
@@ -83,7 +83,7 @@ def hold(
 
 
 def hooks_from(processor: Any, name: str | None = None) -> Hooks:
-    """The hooks of whatever was named; an App's where it is one."""
+    """The hooks of a processor, or of a processor of an App."""
     if is_app(processor):
         from streamiter.multilang.processor.app import hooks_of_app
 
@@ -94,5 +94,5 @@ def hooks_from(processor: Any, name: str | None = None) -> Hooks:
 
 
 def is_app(processor: Any) -> bool:
-    """Whether it is an App. App itself is not loaded for that: only where an app is there, it is loaded already."""
+    """Whether it is an App. This does not import App: if the object is one, its module is loaded already."""
     return any(f"{kind.__module__}.{kind.__name__}" == "streamiter.app.app.App" for kind in type(processor).__mro__)

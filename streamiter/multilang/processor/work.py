@@ -1,4 +1,4 @@
-"""The work: one shard's actions in this child: which may come when, the processor's part in each, and the checkpoints."""
+"""The work on one shard in this child: which action may come when, what the processor does in it, and the checkpoints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ENDS: Final[Mapping[type[wire.Action], Stage]] = {
     wire.Shutdown: Stage.OVER,
 }
 
-#: Which action may come when, and where it leads. The end of input may come at any time.
+#: From which stages each action may come, and to which stage it leads. The end of input may come at any time.
 MOVES: Final[Mapping[Stage, Mapping[type[wire.Action], Stage]]] = {
     Stage.NEW: {wire.Initialize: Stage.READING},
     Stage.READING: {wire.ProcessRecords: Stage.READING, wire.ShutdownRequested: Stage.LEAVING, **_ENDS},
@@ -47,9 +47,9 @@ MOVES: Final[Mapping[Stage, Mapping[type[wire.Action], Stage]]] = {
 
 
 class Work:
-    """One shard in this child. What its processor raises comes out of `do`, and the action must not be answered.
+    """One shard in this child. `do` raises the processor's error, and then the action must not be answered.
 
-    Where the daemon says that another worker has the lease, the processor's error about it is no failure: leaseLost follows.
+    If the daemon says that another worker has the lease, the processor's error about it is no failure: leaseLost follows.
     """
 
     def __init__(self, hooks: Hooks, checkpointer: Checkpointer, checkpoint: Checkpoints, clock: Clock) -> None:
@@ -59,11 +59,11 @@ class Work:
         self._checkpoints = NEVER if checkpoint is None and hooks.keeps_places else checkpoint or EACH_BATCH
         self._clock = clock
         self._lease = ChildLease("", None, None)
-        self._unsaved: Record | None = None  # the last record that was processed, where its place is not kept yet
+        self._unsaved: Record | None = None  # the last record that was processed, until its place is kept
         self._saved_at = clock.monotonic()
 
     def do(self, action: wire.Action) -> None:
-        """Does it; when this returns, it is done."""
+        """Does the action; when this returns, it is done."""
         self._enter(action)
         try:
             with self._checkpointer.open():
@@ -120,7 +120,7 @@ class Work:
         )
 
     def _note_taken(self) -> None:
-        """Whether the processor kept the last place by itself."""
+        """Notes whether the processor itself kept the last place."""
         last, taken = self._unsaved, self._checkpointer.taken
         if taken:
             self._saved_at = self._clock.monotonic()
@@ -148,7 +148,7 @@ class Work:
 
 
 def check_checkpoints(checkpoint: Checkpoints) -> None:
-    """InvalidOption where it is none of "batch", "never", and a number of seconds."""
+    """Raises InvalidOption unless it is "batch", "never", or a number of seconds."""
     if isinstance(checkpoint, int | float) and not isinstance(checkpoint, bool):
         is_right = checkpoint > 0
     else:

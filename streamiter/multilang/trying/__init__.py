@@ -1,4 +1,4 @@
-"""Trying out a child: scripts of messages, without any service, that tell what a processor does wrong, and where."""
+"""Trying out a child: plays scripts of messages to it, without any service, and tells what it does wrong, and where."""
 
 from streamiter.multilang.trying.player import CannotStart as CannotStart
 from streamiter.multilang.trying.player import Verdict as Verdict

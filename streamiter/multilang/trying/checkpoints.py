@@ -1,4 +1,4 @@
-"""Checkpoints of a child that is tried out: taken or refused as Java's daemon does, but for what it should refuse and takes."""
+"""Checkpoints of a child that is tried out: takes and refuses what Java's daemon does, and refuses what that should refuse."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Place = tuple[int, int]
 
 
 class Desk:
-    """Knows what was given and what was kept."""
+    """Knows which records were given, and which place was kept."""
 
     def __init__(self, begun_behind: str | None) -> None:
         self._least: Place = (int(begun_behind), 0) if begun_behind is not None and begun_behind.isdigit() else (-1, 0)
         self._given: Place | None = None
-        self.is_at_end = False  # the end of the shard is kept
+        self.is_at_end = False  # whether the end of the shard is kept
         self.taken = 0
 
     def give(self, record: WireRecord) -> None:
@@ -27,7 +27,7 @@ class Desk:
             self._given = (int(record.sequence_number), record.sub_sequence_number)
 
     def ask(self, asked: Ask, *, is_at_end: bool) -> str | None:
-        """What is wrong with it, in words; None: it is kept. `is_at_end`: it is asked for in the answer to shardEnded."""
+        """Keeps the checkpoint, or says in words what is wrong with it. `is_at_end`: it is asked for during shardEnded."""
         number, sub = asked.sequence_number, asked.sub_sequence_number
         if number is None or (number == SHARD_END and is_at_end):
             self.is_at_end |= is_at_end

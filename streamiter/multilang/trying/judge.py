@@ -1,4 +1,4 @@
-"""The judge: a child's lines in, the next messages out, purely; it notes each thing that breaks the protocol, and where."""
+"""The judge: takes a child's lines, gives the next messages, and notes where the child breaks the protocol. It does no I/O."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from streamiter.multilang.trying.checkpoints import ILLEGAL, Desk
 from streamiter.multilang.trying.rules import RULES, WARNING, Finding
 from streamiter.multilang.trying.script import Scenario
 
-SHOWN = 160  # characters of a child's line
+SHOWN = 160  # how many characters of a child's line a finding shows
 MOST_OF_A_KIND = 3
-MOST_ASKED = 1000  # checkpoints in one action: who asks for more of them asks for ever, and gets no more time for it
-CLOSED_SECONDS = 1.0  # a child that exits closes its output a moment before
+MOST_ASKED = 1000  # checkpoints in one action: a child that asks for more never ends, and gets no more time
+CLOSED_SECONDS = 1.0  # a child that exits closes its output a moment before it is gone
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the player is to do now."""
+    """What the player shall do now."""
 
     send: bytes = b""
     end_input: bool = False
 
 
-#: The fields of a child's messages. Java's daemon leaves out a whole line that has another, and then waits for ever.
+#: The fields of a child's messages. If a line has another one, Java's daemon ignores the line, and then waits for ever.
 KNOWN_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "status": frozenset({"action", "responseFor"}),
     "checkpoint": frozenset({"action", "sequenceNumber", "subSequenceNumber", "checkpoint"}),
@@ -36,7 +36,7 @@ REFUSED_IN: Final = (wire.Initialize, wire.LeaseLost)
 
 @dataclass(slots=True)
 class Judge:
-    """One scenario. Feed it what happens; once it is over, the child has exited, or is to be killed."""
+    """The judge of one scenario. The player tells it all that happens. When `is_over`, kill a child that lives on."""
 
     scenario: Scenario
     form: wire.Form = wire.Form.NEWER
@@ -67,7 +67,7 @@ class Judge:
         return self._go_on(now)
 
     def said(self, piece: bytes, now: float) -> Wishes:
-        """It wrote this to standard output."""
+        """The child wrote this to standard output."""
         send, end_input = b"", False
         for line in self._lines.feed(piece):
             wish = self._hear(line, now)
@@ -97,7 +97,7 @@ class Judge:
             self._find("exit-code", how=how)
 
     def tick(self, now: float) -> None:
-        """It is so late. What was to come until `deadline` did not come."""
+        """Tells the time. Once it is past `deadline`, the child is late."""
         if self.is_over or now < self.deadline:
             return
         self.is_over = True
@@ -127,7 +127,7 @@ class Judge:
         return self._take_checkpoint(message, text, now)
 
     def _read(self, line: bytes) -> tuple[str, dict[str, Any] | None]:
-        """A message's fields; None where it is none, which is told."""
+        """A message's fields; None if the line is no message, which becomes a finding."""
         try:
             text = line.decode()
         except UnicodeDecodeError:
@@ -208,7 +208,7 @@ class Judge:
 
     @property
     def _action(self) -> wire.Action:
-        """The one that was sent last."""
+        """The action that was sent last."""
         return self.scenario.steps[self._sent - 1].action
 
     def _go_on(self, now: float) -> Wishes:
@@ -241,7 +241,7 @@ class Judge:
         return f"in {place}" if self._waits else f"behind {place}"
 
     def _find(self, rule: str, line: str | None = None, **fields: object) -> None:
-        """Notes it. Of what a child does again and again, the first few are enough."""
+        """Notes a finding; of each kind, only the first few."""
         self._counts[rule] = self._counts.get(rule, 0) + 1
         if self._counts[rule] > MOST_OF_A_KIND:
             return
@@ -251,7 +251,7 @@ class Judge:
 
     @property
     def left_out(self) -> int:
-        """How many findings were too many of their kind."""
+        """How many findings were not noted, since there were enough of their kind."""
         return sum(count - MOST_OF_A_KIND for count in self._counts.values() if count > MOST_OF_A_KIND)
 
     def _rest_told(self) -> str:

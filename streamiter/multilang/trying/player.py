@@ -1,4 +1,4 @@
-"""The player: a child's process, its pipes and the clock around a judge; it starts each child anew and leaves none behind."""
+"""The player: runs a child's process for the judge, with its pipes and a clock. It leaves no process behind."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class CannotStart(InvalidOption):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one scenario."""
+    """The result of one scenario."""
 
     scenario: str
     findings: Sequence[Finding]
-    left_out: int  # findings more, of kinds that are told already
+    left_out: int  # how many more findings there were, of kinds that are listed
     answers: int
     seconds: float
     first_answer_seconds: float | None
@@ -59,11 +59,11 @@ def try_child(
     folder: str | None = None,
     clock: Clock | None = None,
 ) -> Iterator[Verdict]:
-    """Runs the command through each scenario, a process each, and gives what became of it. CannotStart if it cannot be run.
+    """Runs the command through each scenario, in a new process each, and gives the results. CannotStart if it cannot run.
 
-    It ends early where a child answers nothing at all.
-    `timeout`: the seconds that it has for each answer, and to exit. The command gets no shell; by default this process's
-    environment and folder.
+    It ends early if a child answers nothing at all.
+    `timeout`: the seconds that the child has for each answer, and to exit. The command runs without a shell, and by default
+    in this process's environment and folder.
     """
     if not command:
         raise InvalidOption("name the command of the child, such as: python shop.py")
@@ -72,27 +72,27 @@ def try_child(
         verdict = player.play(environment, folder)
         yield verdict
         if not verdict.answers:
-            return  # it does not even begin: more of the same would be waited for
+            return  # it does not even begin, so the other scenarios would only wait
 
 
 class _Player:
-    """One child from its start to its end."""
+    """Plays one scenario with one child."""
 
     def __init__(self, command: Sequence[str], judge: Judge, clock: Clock) -> None:
         self._judge = judge
         self._clock = clock
         self._events: queue.SimpleQueue[Callable[[], Wishes | None]] = queue.SimpleQueue()
-        self._room = threading.Semaphore(MOST_PIECES)  # for pieces of output that the judge has not heard yet
+        self._room = threading.Semaphore(MOST_PIECES)  # limits the pieces of output that wait for the judge
         self._sending: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._stderr = b""  # its end
+        self._stderr = b""  # the last bytes of it
         self._first_answer: float | None = None
         self._command = command
 
     def play(self, environment: Mapping[str, str] | None, folder: str | None) -> Verdict:
-        """Starts the child, and gives what became of it."""
+        """Starts the child, and gives the result."""
         begun = self._clock.monotonic()
         try:
-            # A group of its own: what it starts ends with it.
+            # It gets a process group of its own, so that whatever it starts can be ended with it.
             self._child = subprocess.Popen(
                 list(self._command),
                 stdin=subprocess.PIPE,
@@ -123,7 +123,7 @@ class _Player:
         )
 
     def _turn(self, begun: float) -> None:
-        """The next thing that happens, or the moment until which nothing did."""
+        """Tells the judge the next thing that happens, or that nothing did until its deadline."""
         left = self._judge.deadline - self._clock.monotonic()
         try:
             event = self._events.get(timeout=max(0.0, left))
@@ -153,7 +153,7 @@ class _Player:
 
     def _write(self) -> None:
         pipe = _not_none(self._child.stdin)
-        with suppress(OSError):  # the child reads no more: its end is told by other threads
+        with suppress(OSError):  # the child reads no more; the other threads notice its end
             while (line := self._sending.get()) is not None:
                 pipe.write(line)
                 pipe.flush()
@@ -186,7 +186,7 @@ class _Player:
         self._events.put(partial(self._judge.exited, code))
 
     def _end(self, threads: list[threading.Thread]) -> None:
-        """Nothing of it is left: neither the child nor what it started."""
+        """Ends the child and all that it started."""
         self._sending.put(None)
         with suppress(OSError):
             os.killpg(self._child.pid, signal.SIGKILL)

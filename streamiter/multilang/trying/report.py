@@ -21,9 +21,9 @@ ENDED = (
 
 
 def lines_of(verdict: Verdict, before: Sequence[Verdict] = ()) -> Iterator[str]:
-    """What became of one scenario: a line if all is well, else one more for each finding, and the end of standard error.
+    """The lines on one scenario: one if all is well, else one more for each finding, and the end of standard error.
 
-    `before`: those that were told already. The same words on standard error are told once.
+    `before`: the results that were printed already. The same text of standard error is printed once.
     """
     mark = "FAULT" if verdict.faults else "warn" if verdict.findings else "ok"
     told = f"{_counted(verdict.answers, 'answer')} in {verdict.seconds:.2f} s"

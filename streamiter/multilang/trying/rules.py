@@ -1,4 +1,4 @@
-"""The rules that a child can break, how bad each is, and in which words it is told."""
+"""The rules that a child can break: how bad each is, and the words of its finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts: what a daemon says to a child in one life of it, from initialize to the end of input."""
+"""Scripts: the messages of a daemon to a child, from initialize to the end of input."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FIRST_NUMBER = 49680362341682385674651797956282503902016020824197169154
 FIRST_MS = 1_795_077_443_237
 SHARD = "shardId-000000000000"
 
-MANY = 10_000  # what a page of Kinesis holds
-LARGE_BYTES = 1 << 20  # what a record holds
+MANY = 10_000  # the most records in a page of Kinesis
+LARGE_BYTES = 1 << 20  # the most bytes in a record
 LINE_BYTES = 5 << 20
 
 #: Signs that some libraries take for the end of a line, or cannot write: separators, a quote, two of UTF-16's units, none.
@@ -34,27 +34,27 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action, and what is special about it."""
+    """One action, and how it differs from an ordinary one."""
 
     action: wire.Action
     about: str = ""
-    has_more_fields: bool = False  # one that no daemon writes yet
+    has_more_fields: bool = False  # with a field that no daemon writes yet
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One life of a child."""
+    """The script for one child."""
 
     name: str
     steps: Sequence[Step]
-    throttled: int = 0  # so many checkpoints are answered with ThrottlingException
+    throttled: int = 0  # how many checkpoints are answered with ThrottlingException
     is_lost: bool = False  # every checkpoint is answered with ShutdownException
-    is_cut: bool = False  # the input ends with the last action, and not after its answer
-    is_rare: bool = False  # real streams hardly ever have this: what goes wrong is a warning
+    is_cut: bool = False  # the input ends right after the last action, before its answer
+    is_rare: bool = False  # real streams hardly ever do this, so a mistake is a warning
 
 
 def scenarios(payloads: Sequence[bytes] = ()) -> list[Scenario]:
-    """All of them. `payloads` are records' bytes that the processor can read; without them, there are bytes of all kinds."""
+    """All scenarios. `payloads` are records that the processor can read; without them, records hold bytes of all kinds."""
     make = _Records(payloads)
     start, resumed = (
         Step(wire.Initialize(SHARD)),
@@ -91,11 +91,11 @@ class _Records:
         self._next = count()
 
     def few(self) -> Step:
-        """Three ordinary ones."""
+        """A step with three ordinary records."""
         return _batch([self._one() for _ in range(3)], behind_ms=1500)
 
     def kinds(self) -> list[Step]:
-        """A batch of each kind."""
+        """A step for each special kind of record."""
         steps = [
             self.few(),
             _batch([self._one(key=key) for key in KEYS], "keys with U+2028, quotes and other signs"),
@@ -109,7 +109,7 @@ class _Records:
         return steps
 
     def nulls(self) -> Step:
-        """A record of which nothing is known but its number."""
+        """A record whose fields are all null but its number."""
         return _batch([self._one()._replace(partition_key=None, arrival_ms=None)], "null fields", None)
 
     def _one(self, payload: bytes | None = None, key: str = "key-1") -> WireRecord:
@@ -123,7 +123,7 @@ class _Records:
         return [first._replace(sub_sequence_number=sub) for sub in range(size)]
 
     def _large(self) -> list[WireRecord]:
-        """So many that their line has that size: of a megabyte each, or of the caller's payloads."""
+        """So many records that their line has LINE_BYTES: of a megabyte each, or of the caller's payloads."""
         if not self._payloads:
             return [self._one(b"x" * LARGE_BYTES) for _ in range(LINE_BYTES // LARGE_BYTES)]
         records: list[WireRecord] = []

@@ -1,4 +1,4 @@
-"""Checking: every rule of the contract on a fresh rig, and what came of it."""
+"""Checking: tries every rule of the contract on a fresh rig, and gives the results."""
 
 from __future__ import annotations
 

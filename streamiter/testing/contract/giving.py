@@ -1,4 +1,4 @@
-"""What a source gives: the rules about its listings, its records, and the places where reading starts."""
+"""Giving: the rules about a source's listings, its records, and the places where reading starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source says when something goes wrong: the rules about its errors."""
+"""Refusing: the rules about a source's errors."""
 
 from __future__ import annotations
 

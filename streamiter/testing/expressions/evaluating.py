@@ -55,7 +55,7 @@ def _holds(name: str, values: list[Value | None]) -> bool:
 
 
 def _value(item: Item, operand: Operand) -> Value | None:
-    """What an operand of a condition is; None: there is nothing."""
+    """The value of a condition's operand; None: it has none."""
     match operand:
         case Path():
             return found(item, operand)
@@ -67,7 +67,7 @@ def _value(item: Item, operand: Operand) -> Value | None:
 
 
 def found(item: Item, path: Path) -> Value | None:
-    """What is at a place of an item."""
+    """The value at a path in an item; None: there is none."""
     at: Value | None = {"M": item}
     for step in path.steps:
         if at is None:

@@ -34,7 +34,7 @@ _OF_ADD = ("N", "L", *SETS)
 
 
 def condition(name: str, operator: str, values: Sequence[Value]) -> Condition:
-    """What a ComparisonOperator and its values ask of one attribute."""
+    """The condition that a ComparisonOperator and its values stand for."""
     _check(operator, values)
     path = Path((name,))
     first, *others = (Literal("", value) for value in values) if values else (Literal(""),)

@@ -40,13 +40,13 @@ class _List:
             self._added[index] = value
 
     def settle(self) -> None:
-        """What was set beyond the end is appended, in the order of its indexes."""
+        """Appends the elements that were set beyond a list's end, in the order of their indexes."""
         kept = [element for element in self._elements if element is not _REMOVED]
         self._elements[:] = kept + [self._added[index] for index in sorted(self._added)]
 
 
 def _outcome(item: Item, change: Change) -> Value | None:
-    """What a change leaves in its place; None: nothing."""
+    """The value that a change leaves in its place; None: none."""
     if change.clause == "REMOVE":
         return None
     assert change.operand is not None

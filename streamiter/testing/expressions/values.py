@@ -30,7 +30,7 @@ def kind_of(value: Value) -> str:
 
 
 def sort_key(value: Value) -> Any:
-    """What values of one type are ordered by: text by its UTF-8, as the service does."""
+    """The key by which values of one type are ordered: for text its UTF-8, as in the service."""
     [(kind, inner)] = value.items()
     return inner.encode("utf-8", "surrogatepass") if kind == "S" else Decimal(inner) if kind == "N" else inner
 

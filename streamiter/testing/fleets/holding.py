@@ -1,4 +1,4 @@
-"""The holding: one stretch of a lease in one worker's hands, and what became of its records."""
+"""The holding: one worker's time with a lease, and what it did with the lease's records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Holding:
     fence: int
     begins_behind: int
     low: int  # all up to here is done
-    given_up: int = 0  # the first so many are held no more, and need not come
+    given_up: int = 0  # how many of the first records are no longer held, and need not come
     is_fresh: bool = False  # it was never read from, or an operator said that it is read from the horizon again
     done: set[int] = field(default_factory=set)
     out: set[int] = field(default_factory=set)  # with the function
@@ -36,7 +36,7 @@ class Holding:
         self.failed |= places
 
     def done_behind(self, place: int, since_us: int) -> list[int]:
-        """What is done beyond a checkpoint, and comes again though all before it could have been done, too, in time."""
+        """The records behind a checkpoint that are done and come again, though the worker had time to checkpoint them."""
         if self.failed or self.out or self.went_on_us <= since_us:
             return []
         return sorted(done for done in self.done if done > max(place, self.given_up))

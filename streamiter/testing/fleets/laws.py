@@ -1,4 +1,4 @@
-"""The laws of a fleet: what workers deliver and write is held against what rows, shards and time truly are.
+"""The laws of a fleet: compares what workers deliver and write with the true rows, shards and times.
 
 No code is shared with the engine: nothing is known here of stages, views or plans. docs/leases.md states the laws.
 """
@@ -42,7 +42,7 @@ class LawBroken(AssertionError):
 
 @dataclass
 class Laws:
-    """What the laws of one processor rest on."""
+    """The laws of one processor, and the facts that they are checked against."""
 
     processor: Processor
     pace: Pace
@@ -296,7 +296,7 @@ class Observer(Account):
         return self.laws.processor.group_of(self.laws.truth.shards[shard_id].records[place - 1])
 
     def done(self, worker: str, lease: HeldLease, records: Sequence[Record]) -> None:
-        """A function is through with these."""
+        """A function is done with these."""
         super().done(worker, lease, records)
         holding = self._holding_of(worker, lease)
         if holding is not None and lease.key == TOTAL:
@@ -325,7 +325,7 @@ class Observer(Account):
             self.total.done(records)
 
     def committed(self, records: Sequence[Record]) -> None:
-        """A processor's transaction is committed: these are processed, whatever becomes of its function."""
+        """A processor's transaction is committed: these are processed, even if its function fails."""
         self._finish(records)
         if TOTAL in self.holdings:
             self.total.done(records)

@@ -41,7 +41,7 @@ class TotalLaws:
         self._kept: set[Mark] = set()  # processed, and let go in good order: they must not come again
 
     def taken(self) -> None:
-        """A worker took the lease. What the one before it did not let go in good order may come again."""
+        """A worker took the lease. If the last owner did not release it, its records may come again."""
         self._hand = Hand()
 
     def let_go(self, worker: str) -> None:
@@ -70,7 +70,7 @@ class TotalLaws:
             hand.out.add(mark)
 
     def done(self, records: Sequence[Record]) -> None:
-        """It is through with these."""
+        """The worker is done with these."""
         for record in records:
             self._hand.done.add(_mark(record))
             self._hand.out.discard(_mark(record))

@@ -35,7 +35,7 @@ class Trouble(NamedTuple):
 
 
 class SimulatedSky:
-    """What becomes of each call, by a seed."""
+    """Decides by a seed how each call goes."""
 
     def __init__(self, seed: int, weather: FleetWeather, now_us: Callable[[], int]) -> None:
         self.weather = weather

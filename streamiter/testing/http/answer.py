@@ -1,4 +1,4 @@
-"""Answers: what goes back over the wire, and what becomes of it on the way."""
+"""Answers: what goes back over the wire, and the faults that change it on the way."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ IDLE_LOOKS = 40  # so many times that long between requests, and for all of a re
 
 
 class Incoming:
-    """What a client sent and nobody has read yet."""
+    """The bytes that a client sent and that we have not read yet."""
 
     def __init__(self, connection: socket.socket, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.connection = connection

@@ -75,7 +75,7 @@ def trimmed(what: str = "The data you are trying to access has been trimmed.") -
 
 
 def expired() -> Refusal:
-    """The iterator was handed out too long ago."""
+    """The service gave the iterator out too long ago."""
     return Refusal("ExpiredIteratorException", "The provided iterator exceeds the maximum age allowed.")
 
 

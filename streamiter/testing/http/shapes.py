@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from streamiter.testing.http.descriptions import description
-from streamiter.testing.http.json_types import check_type
+from streamiter.testing.http.json_types import check_type, java_type, unrecognized
 from streamiter.testing.http.refusal import Refusal, broken_rules, unknown_operation
 from streamiter.testing.truth.attributes import check_attribute_form
 
@@ -94,7 +94,12 @@ class _Check:
             return
         shape = self._shapes[name]
         kind: str = shape["type"]
-        found = self._manner.check_type(value, kind)  # of the type that the kind has, from here on
+        try:
+            found = self._manner.check_type(value, kind)  # of the type that the kind has, from here on
+        except Refusal:
+            if isinstance(value, list) and self._manner is _PLAIN:
+                raise unrecognized(java_type(self._shapes, name)) from None
+            raise
         if kind == "structure":
             yield from self._members(name, shape, found, path)
         elif kind == "list":

@@ -7,13 +7,11 @@ service itself, as users report them and as Kinesalite's author wrote them down 
 from __future__ import annotations
 
 import functools
-import re
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
 from streamiter.testing.http.descriptions import description
-from streamiter.testing.http.json_types import check_time, is_of_kind
+from streamiter.testing.http.json_types import base64_fault, check_time, is_of_kind
 from streamiter.testing.http.refusal import Refusal
 from streamiter.testing.http.shapes import Manner
 
@@ -75,19 +73,10 @@ def _complaint(value: object, kind: str) -> str:
 
 
 def _check_base64(text: str) -> None:
-    try:
-        b64decode(text, validate=True)
-        is_canonical = not text or b64encode(b64decode(text[-4:])).decode() == text[-4:]
-    except ValueError:
-        is_canonical = False
-    if is_canonical:
-        return
-    why = f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
-    if len(text) % 4 == 0:
-        found = re.search(r"[^a-zA-Z0-9+/=]|=(?=[^=])", text)
-        why = f"Invalid Base64 character: '{found[0]}'" if found else "Invalid last non-pad Base64 character dectected"
-    shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-    raise Refusal("SerializationException", f"'{shown}' can not be converted to a Blob: {why}")
+    why = base64_fault(text)
+    if why is not None:
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+        raise Refusal("SerializationException", f"'{shown}' can not be converted to a Blob: {why}")
 
 
 def _required(shape: str, value: Mapping[str, Any]) -> tuple[str, ...]:

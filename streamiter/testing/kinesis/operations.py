@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ Asked = dict[str, Any]
 Operation = Callable[[Asked, int], Any]
 
 
-class Operations:
+class Operations(ABC):
     """A group. `all` has them by name: each takes what was asked and the moment, and gives the answer."""
 
     def __init__(self, service: KinesisService, knobs: Knobs) -> None:
@@ -22,9 +23,9 @@ class Operations:
         self._knobs = knobs
 
     @property
+    @abstractmethod
     def all(self) -> dict[str, Operation]:
-        """By name."""
-        raise NotImplementedError
+        """The operations, by name."""
 
     def _owner(self, stream: str) -> str:
         """The stream as errors name it."""

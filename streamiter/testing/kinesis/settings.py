@@ -59,7 +59,7 @@ def check_tags(texts: Iterable[str], doing: str) -> None:
 
 
 def tagged(tags: Mapping[str, str], added: Mapping[str, str], owner: str) -> dict[str, str]:
-    """The tags with more of them; a refusal where they cannot be. `owner` is what has them, in words."""
+    """The tags with more of them; refuses tags that are not allowed. `owner` names what has them, in words."""
     check_tags((*added, *added.values()), f"add tags to {owner}")
     if any(key.lower().startswith("aws:") for key in added):
         raise wrong("Tag keys that begin with aws: are reserved for AWS")

@@ -220,7 +220,7 @@ class KinesisTruth:
         return self._add(name, [one.id, other.id], keys, now_us).name
 
     def check_adjacent(self, one: KinesisShard, other: KinesisShard) -> None:
-        """Refuses two shards between whose hash keys there are others."""
+        """Refuses two shards whose hash keys are not adjacent."""
         if one.keys.last + 1 != other.keys.first and other.keys.last + 1 != one.keys.first:
             told = f"Shards {one.id} and {other.id} in stream {self.name} under account {self.arn.split(':')[4]}"
             told += " are not an adjacent pair of shards eligible for merging"
@@ -282,6 +282,6 @@ class KinesisTruth:
         return record
 
     def age(self, now_us: int) -> None:
-        """What the retention takes of all shards."""
+        """Removes the records that are older than the retention from all shards."""
         for shard in self.shards.values():
             shard.age(now_us, self.retention_us / SECOND_US)

@@ -38,7 +38,7 @@ _ORDERED = (("=",), ("<",), ("<=",), (">",), (">=",), ("BETWEEN", "AND"))
 
 
 class Statement(NamedTuple):
-    """What a statement asks for."""
+    """A statement, as an operation."""
 
     verb: str  # INSERT, UPDATE, DELETE, SELECT or EXISTS
     operation: str

@@ -1,4 +1,4 @@
-"""Checking a store: every rule of the contract on a fresh rig, and what came of it."""
+"""Checking a store: tries every rule of the contract on a fresh rig, and gives the results."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Mood = Literal["kind", "lose", "cut", "silent"]
 
 
 class LossyProxy:
-    """Passes bytes between clients and a server on loopback, until it is told to spoil what comes next."""
+    """Passes bytes between clients and a server on loopback, until a test tells it to spoil the next ones."""
 
     def __init__(self, port: int) -> None:
         self._target = port

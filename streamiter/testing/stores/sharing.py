@@ -30,7 +30,7 @@ def conflict(call: Callable[[], object]) -> Row | None:
 
 
 def seen(store: Store, table: Table) -> dict[str, Row]:
-    """What a scan gives, by key; each key once."""
+    """The rows of a scan, by key. Each key must come once."""
     rows = store.scan(table)
     found = {row.key: row for row in rows}
     equal(len(rows), len(found), "rows of a scan, each key once")

@@ -44,7 +44,7 @@ def processes_take_turns(rig: StoreRig) -> None:
 
 
 def race(store: Store, name: str, wins: int) -> list[int]:
-    """Changes a row that others change, too, until it was the winner so often; gives the versions that it wrote."""
+    """Changes a row that other processes change, too, until it has won so often. Returns the versions that it wrote."""
     won: list[int] = []
     row = store.read(RACE, "row")
     while len(won) < wins:

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"\d{21,40}")
 
 
 class StreamCalls:
-    """What the calls tell of a service."""
+    """A service's answers to the calls of DynamoDB Streams."""
 
     def __init__(self, service: Service, knobs: Knobs) -> None:
         self._service = service

@@ -9,18 +9,19 @@ from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 from streamiter.testing.tables.beside.global_tables import changed_replicas
 from streamiter.testing.tables.creation import (
     MOST_GLOBAL,
-    NO_THROUGHPUT,
-    check_bounds,
+    check_encryption,
     check_index_billing,
     check_served,
+    keep_index,
     read_index,
 )
 from streamiter.testing.tables.schema import Index
 from streamiter.testing.tables.table import StoredTable
+from streamiter.testing.tables.throughput import check_bounds, check_changes, check_on_demand, check_warm, keep
 
 Body = Mapping[str, Any]
 
-_SETTINGS = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
+_SETTINGS = ("DeletionProtectionEnabled", "TableClass", "SSESpecification")
 
 
 class Alteration:
@@ -80,17 +81,12 @@ class Alteration:
         mode = self._body.get("BillingMode")
         if mode is not None and mode != settings.get("BillingMode"):
             settings |= {"BillingMode": mode, "OnDemandSince": self._now_seconds}
-            if mode == "PAY_PER_REQUEST":
-                settings["ProvisionedThroughput"] = NO_THROUGHPUT
-                for index in schema.indexes.values():
-                    index.more.pop("ProvisionedThroughput", None)
-        if "ProvisionedThroughput" in self._body:
-            settings["ProvisionedThroughput"] = dict(self._body["ProvisionedThroughput"])
-        for update in self._body.get("GlobalSecondaryIndexUpdates", ()):
-            if "Update" in update:
-                asked = update["Update"]
-                more = {name: asked[name] for name in asked if name != "IndexName"}
-                schema.indexes[asked["IndexName"]].more.update(more)
+        keep(settings, self._body, self._mode, self._now_seconds)
+        updates = self._body.get("GlobalSecondaryIndexUpdates", ())
+        asked = {update["Update"]["IndexName"]: update["Update"] for update in updates if "Update" in update}
+        for index in schema.indexes.values():
+            if index.is_global:
+                keep(index.more, asked.get(index.name, {}), self._mode, self._now_seconds)
         if self._dropped is not None:
             del schema.indexes[self._dropped]
             self._table.items.drop_index(self._dropped)
@@ -104,9 +100,17 @@ class Alteration:
 
     # -- inside
 
+    @property
+    def _mode_now(self) -> str:
+        return str(self._table.settings.get("BillingMode", "PROVISIONED"))
+
+    @property
+    def _mode(self) -> str:
+        """The billing mode that there will be."""
+        return str(self._body.get("BillingMode", self._mode_now))
+
     def _check_billing(self) -> None:
-        now = self._table.settings.get("BillingMode", "PROVISIONED")
-        mode = self._body.get("BillingMode", now)
+        now, mode = self._mode_now, self._mode
         asked = self._body.get("ProvisionedThroughput")
         check_bounds(asked)
         if mode == "PAY_PER_REQUEST" and asked is not None:
@@ -119,17 +123,11 @@ class Alteration:
             )
         if mode == "PROVISIONED" and now != mode:
             self._check_indexes_have_units()
-        current = self._table.settings.get("ProvisionedThroughput", NO_THROUGHPUT)
-        if asked is not None and dict(asked) == current and not self._body.get("GlobalSecondaryIndexUpdates"):
-            told = " ".join(
-                f"Current {name} provisioned for the table: {current[name]}. Requested {name}: {asked[name]}."
-                for name in ("ReadCapacityUnits", "WriteCapacityUnits")
-            )
-            raise invalid(
-                "The provisioned throughput for the table will not change. The requested value equals the current "
-                f"value. {told} Refer to the Amazon DynamoDB Developer Guide for current limits and how to request "
-                "higher limits."
-            )
+        if not self._body.get("GlobalSecondaryIndexUpdates"):
+            check_changes(self._table.settings, asked)
+        check_on_demand(self._body, mode)
+        check_warm(self._body, self._table.settings, mode)
+        check_encryption(self._body)
 
     def _check_indexes_have_units(self) -> None:
         updates = self._body.get("GlobalSecondaryIndexUpdates", ())
@@ -143,7 +141,7 @@ class Alteration:
         indexes = self._table.schema.indexes
         name = asked["IndexName"]
         known = name in indexes and indexes[name].is_global
-        mode = self._body.get("BillingMode", self._table.settings.get("BillingMode", "PROVISIONED"))
+        mode = self._mode
         if kind == "Create":
             if name in indexes:
                 raise invalid("Attempting to create an index which already exists")
@@ -154,6 +152,7 @@ class Alteration:
                 )
             self._created = read_index(asked, self._kinds, is_global=True)
             check_index_billing(self._created, mode)
+            keep_index(self._created, mode)
         elif not known:
             raise Refusal("ResourceNotFoundException", "Requested resource not found")
         elif kind == "Delete":
@@ -163,3 +162,12 @@ class Alteration:
                 f"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} "
                 "when BillingMode is PAY_PER_REQUEST"
             )
+        else:
+            self._check_index_units(asked, indexes[name], mode)
+
+    def _check_index_units(self, asked: Body, index: Index, mode: str) -> None:
+        what = f"index {index.name}"
+        if mode == self._mode_now:
+            check_changes(index.more, asked.get("ProvisionedThroughput"), what)
+        check_on_demand(asked, mode, what)
+        check_warm(asked, index.more, mode, what)

@@ -15,9 +15,11 @@ from streamiter.testing.partiql.statements import Statements
 from streamiter.testing.tables.altering import Alteration
 from streamiter.testing.tables.beside.account import Account
 from streamiter.testing.tables.beside.backups import TableBackups
+from streamiter.testing.tables.beside.bulk import BulkOperations
 from streamiter.testing.tables.beside.global_tables import GlobalTables
 from streamiter.testing.tables.beside.insights import Insights
 from streamiter.testing.tables.beside.policies import Policies, check_policy
+from streamiter.testing.tables.beside.scaling import Scaling
 from streamiter.testing.tables.beside.tags import Tags, read_tags
 from streamiter.testing.tables.beside.transfers import Transfers
 from streamiter.testing.tables.calls import ItemCalls
@@ -60,11 +62,12 @@ class TableApi:
         self._signed_region: str | None = None  # of the call under way
         self._items = ItemCalls(self._existing, self._publish, self._leaves)
         self._policies = Policies(self._find)
+        groups = GlobalTables(self._find, self._all, service.account)
         self._own: dict[str, Serve] = {
             "CreateTable": self._create_table,
             "UpdateTable": self._update_table,
             "DeleteTable": self._delete_table,
-            "DescribeTable": lambda body, _: {"Table": described(self._named(body))},
+            "DescribeTable": lambda body, now_us: {"Table": described(self._named(body), now_us=now_us)},
             "ListTables": self._list_tables,
             "UpdateTimeToLive": self._update_time_to_live,
             "DescribeTimeToLive": lambda body, _: {"TimeToLiveDescription": self._named(body).ends.describe()},
@@ -73,12 +76,14 @@ class TableApi:
             "ExecuteTransaction": lambda body, now_us: self._statements(now_us).execute_transaction(body),
             **self._items.calls,
             **Tags(self._find).calls,
-            **Account(self._named, self._region).calls,
-            **GlobalTables(self._find, self._all, service.account).calls,
+            **Account(self._region).calls,
+            **groups.calls,
+            **Scaling(self._named, groups.group).calls,
             **TableBackups(self._find, self._make).calls,
             **Insights(self._named, self._all).calls,
             **self._policies.calls,
             **Transfers(self._find, self._arn_of).calls,
+            **BulkOperations(self._named).calls,
             **self._destinations.calls,
         }
 

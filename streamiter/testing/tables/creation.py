@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 from streamiter.testing.http.refusal import Refusal, broken_rule, broken_rules, invalid, wrong_value
 from streamiter.testing.tables.schema import Index, Schema
+from streamiter.testing.tables.throughput import MEMBERS, check_bounds, check_on_demand, check_warm, keep
 
 Body = Mapping[str, Any]
 
 MOST_GLOBAL = 20
 MOST_LOCAL = 5
 MOST_INCLUDED = 100
-MOST_UNITS = 10**12
 MOST_KEYS = 4  # attributes of each part of a global index's key
 _KEYS = ("HASH", "RANGE")
 _PLACES = ("first", "second")
 NAME = re.compile(r"[a-zA-Z0-9_.-]+")
-_KEPT = ("DeletionProtectionEnabled", "OnDemandThroughput", "TableClass", "SSESpecification", "WarmThroughput")
+_KEPT = ("DeletionProtectionEnabled", "TableClass", "SSESpecification")
 _TOO_MANY = {
     "LocalSecondaryIndexes": "Number of LocalSecondaryIndexes exceeds",
     "GlobalSecondaryIndexes": "GlobalSecondaryIndex count exceeds the",
@@ -33,7 +33,6 @@ _UNSERVED = {
     "VectorIndexOverride": "vector indexes",
     "VectorIndexUpdates": "vector indexes",
 }
-NO_THROUGHPUT = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 
 
 class NewTable(NamedTuple):
@@ -78,7 +77,7 @@ def read_new_table(body: Body) -> NewTable:
 def _settings(body: Body) -> dict[str, Any]:
     settings = {name: body[name] for name in _KEPT if name in body}
     settings["BillingMode"] = body.get("BillingMode", "PROVISIONED")
-    settings["ProvisionedThroughput"] = dict(body.get("ProvisionedThroughput", NO_THROUGHPUT))
+    keep(settings, body, settings["BillingMode"])
     return settings
 
 
@@ -94,14 +93,19 @@ def _check_billing(body: Body) -> None:
         raise wrong_value(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
         )
+    mode = body.get("BillingMode", "PROVISIONED")
+    check_on_demand(body, mode)
+    check_warm(body, None, mode)
+    check_encryption(body)
 
 
-def check_bounds(throughput: Body | None, index: str | None = None) -> None:
-    """Refuses more units than the service can count."""
-    for name, units in (throughput or {}).items():
-        if units > MOST_UNITS:
-            where = f" for index {index}" if index else ""
-            raise invalid(f"Given value {units} for {name} is out of bounds{where}")
+def check_encryption(body: Body) -> None:
+    """Refuses an encryption that there is not: with a key of one's own it is KMS, and says so."""
+    asked = body.get("SSESpecification", {})
+    if asked.get("SSEType", "KMS") != "KMS":
+        raise wrong_value("The only valid SSEType is KMS")
+    if "KMSMasterKeyId" in asked and "SSEType" not in asked:
+        raise wrong_value("SSEType KMS is required if KMSMasterKeyId is specified")
 
 
 def _kinds(definitions: Sequence[Body]) -> dict[str, str]:
@@ -190,9 +194,11 @@ def _indexes(body: Body, keys: tuple[str, ...], kinds: Mapping[str, str]) -> lis
             found.append(index)
         if len(asked) > most:
             raise wrong_value(f"{_TOO_MANY[member]} per-table limit of {most}")
+    mode = body.get("BillingMode", "PROVISIONED")
     for index in found:
         if index.is_global:
-            _check_units(index, body.get("BillingMode", "PROVISIONED"))
+            _check_units(index, mode)
+            keep_index(index, mode)
     _check_included(found)
     return found
 
@@ -211,7 +217,7 @@ def read_index(asked: Body, kinds: Mapping[str, str], *, is_global: bool) -> Ind
         raise wrong_value(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
     if included is not None and len(set(included)) < len(included):
         raise wrong_value("Duplicate value in NonKeyAttributes")
-    more = {name: asked[name] for name in ("ProvisionedThroughput", "OnDemandThroughput") if name in asked}
+    more = {name: asked[name] for name in MEMBERS if name in asked}
     return Index(asked["IndexName"], keys, is_global, projection, tuple(kinds[name] for name in keys), more, hashes)
 
 
@@ -235,6 +241,15 @@ def _check_units(index: Index, mode: str) -> None:
         )
     if mode == "PROVISIONED" and not has_units:
         raise wrong_value(f"ProvisionedThroughput is not specified for index: {index.name}")
+
+
+def keep_index(index: Index, mode: str) -> None:
+    """The throughput of a new global index, checked and as it is kept."""
+    what, asked = f"index {index.name}", dict(index.more)
+    check_on_demand(asked, mode, what)
+    check_warm(asked, None, mode, what)
+    index.more.clear()
+    keep(index.more, asked, mode)
 
 
 def check_index_billing(index: Index, mode: str) -> None:

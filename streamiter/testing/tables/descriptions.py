@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamiter.clock import SECOND_US
-from streamiter.testing.tables.creation import NO_THROUGHPUT
+from streamiter.testing.tables import throughput
 from streamiter.testing.tables.schema import Index
 from streamiter.testing.tables.table import StoredTable
 
@@ -16,10 +16,16 @@ VERSION = "2019.11.21"  # of global tables
 
 
 def described(
-    table: StoredTable, status: str = "ACTIVE", *, making: str | None = None, replicas: Mapping[str, str] | None = None
+    table: StoredTable,
+    status: str = "ACTIVE",
+    *,
+    making: str | None = None,
+    replicas: Mapping[str, str] | None = None,
+    now_us: int | None = None,
 ) -> Body:
     """A table's description. `status` is what the answer to a change says, and `making` the index that it makes,
     `replicas` the statuses of those that it changes: the change begins, though here it is done at once."""
+    now_seconds = None if now_us is None else now_us / SECOND_US
     truth, settings = table.truth, table.settings
     told: Body = {
         "AttributeDefinitions": [
@@ -29,13 +35,12 @@ def described(
         "DeletionProtectionEnabled": bool(settings.get("DeletionProtectionEnabled")),
         "ItemCount": len(table.items),
         "KeySchema": truth.key_schema,
-        "ProvisionedThroughput": _throughput(settings.get("ProvisionedThroughput", NO_THROUGHPUT)),
         "TableArn": truth.arn,
         "TableId": truth.id,
         "TableName": truth.name,
         "TableSizeBytes": table.items.bytes,
         "TableStatus": status,
-        "WarmThroughput": _warm(settings.get("WarmThroughput", {})),
+        **throughput.told(settings, now_seconds),
     }
     if settings.get("BillingMode") == "PAY_PER_REQUEST":
         since = settings.get("OnDemandSince", truth.created_us / SECOND_US)
@@ -58,8 +63,6 @@ def described(
         told["TableClassSummary"] = {"TableClass": settings["TableClass"]}
         if "TableClassSince" in settings:
             told["TableClassSummary"]["LastUpdateDateTime"] = settings["TableClassSince"]
-    if "OnDemandThroughput" in settings:
-        told["OnDemandThroughput"] = settings["OnDemandThroughput"]
     encryption = settings.get("SSESpecification", {})
     if encryption.get("Enabled"):
         told["SSEDescription"] = {"Status": "ENABLED", "SSEType": encryption.get("SSEType", "KMS")}
@@ -69,7 +72,7 @@ def described(
     for member, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [index for index in table.schema.indexes.values() if index.is_global is is_global]
         if indexes:
-            told[member] = [_index(table, index, status, making) for index in indexes]
+            told[member] = [_index(table, index, status, making, now_seconds) for index in indexes]
     return told | _stream(table)
 
 
@@ -77,7 +80,7 @@ def dropped_index(table: StoredTable, name: str | None) -> Body | None:
     """An index that an update drops, as its answer tells of it."""
     if name is None:
         return None
-    return {**_index(table, table.schema.indexes[name], "ACTIVE", None), "IndexStatus": "DELETING"}
+    return {**_index(table, table.schema.indexes[name], "ACTIVE", None, None), "IndexStatus": "DELETING"}
 
 
 def key_schema(keys: Sequence[str], hashes: int = 1) -> list[dict[str, str]]:
@@ -87,7 +90,7 @@ def key_schema(keys: Sequence[str], hashes: int = 1) -> list[dict[str, str]]:
     ]
 
 
-def _index(table: StoredTable, index: Index, table_status: str, making: str | None) -> Body:
+def _index(table: StoredTable, index: Index, table_status: str, making: str | None, now_seconds: float | None) -> Body:
     count, size = table.items.count(index)
     told: Body = {
         "IndexArn": f"{table.truth.arn}/index/{index.name}",
@@ -100,10 +103,7 @@ def _index(table: StoredTable, index: Index, table_status: str, making: str | No
     if index.is_global:
         is_begun = making == index.name or table_status == "CREATING"
         told["IndexStatus"] = "CREATING" if is_begun else "ACTIVE"
-        told["ProvisionedThroughput"] = _throughput(index.more.get("ProvisionedThroughput", NO_THROUGHPUT))
-        told["WarmThroughput"] = _warm({})
-        if "OnDemandThroughput" in index.more:
-            told["OnDemandThroughput"] = index.more["OnDemandThroughput"]
+        told |= throughput.told(index.more, now_seconds)
     return told
 
 
@@ -113,14 +113,6 @@ def _key_arn(table: StoredTable, key: str) -> str:
         return key
     name = key if "/" in key else f"key/{key}"
     return f"{table.truth.arn.partition(':table/')[0].replace(':dynamodb:', ':kms:')}:{name}"
-
-
-def _throughput(asked: Body) -> Body:
-    return {"NumberOfDecreasesToday": 0, **asked}
-
-
-def _warm(asked: Body) -> Body:
-    return {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE", **asked}
 
 
 def _stream(table: StoredTable) -> Body:

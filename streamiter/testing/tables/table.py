@@ -36,6 +36,9 @@ class StoredTable:
     insights: dict[str, Switched] = field(default_factory=dict)  # by the index's name; "": the table's own
     replicas: dict[str, dict[str, Any]] = field(default_factory=dict)  # by region, besides its own
     group: dict[str, int] | None = None  # the regions of an older global table, and since when they are in it
+    scaling: dict[tuple[str, str, str], dict[str, Any]] = field(
+        default_factory=dict
+    )  # by region, index and kind of unit
     items: Items = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,1 +1,1 @@
-"""What goes wrong at will: faults, lagging listings, odd pages, bad weather."""
+"""Trouble that a test asks for: faults, lagging listings, odd pages, bad weather."""

@@ -1,6 +1,6 @@
 """Page scripts: where GetRecords cuts a shard's records into pages, and how many empty pages come before them.
 
-A script hangs on places among the records, not on calls: whoever reads the shard, from whichever place, sees its part.
+A script is tied to places among the records, not to calls: every reader of the shard, from any place, sees its part.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _CUTS: tuple[Kind, ...] = ("cut", "reset", "bad_json", "bad_crc", "html")
 
 
 class Chances(TypedDict, total=False):
-    """What `sim.misbehave` takes, besides the seed."""
+    """The options of `sim.misbehave`, beside the seed."""
 
     throttles: float
     errors: float

@@ -1,1 +1,1 @@
-"""What the simulator holds: streams, shards, records, and how they come about."""
+"""The truth that the simulator holds: streams, shards, records, and how they come about."""

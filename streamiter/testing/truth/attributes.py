@@ -6,9 +6,10 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from streamiter.testing.http.json_types import check_type
-from streamiter.testing.http.refusal import invalid, wrong_value
+from streamiter.testing.http.json_types import JAVA_PACKAGE, base64_fault, check_type, unrecognized
+from streamiter.testing.http.refusal import Refusal, invalid, wrong_value
 
+_VALUE = f"{JAVA_PACKAGE}AttributeValue"
 _EXACTLY_ONE = "must contain exactly one of the supported datatypes"
 _JSON_TYPES = {"S": "string", "N": "string", "B": "blob", "BOOL": "boolean", "NULL": "boolean", "L": "list", "M": "map"}
 _SETS = {"SS": "string", "NS": "number", "BS": "binary"}
@@ -21,6 +22,8 @@ _GREATEST_EXPONENT, _LEAST_EXPONENT = 125, -130
 
 def check_attribute_form(value: Any) -> None:
     """Refuses a value of the wrong JSON type, at any depth."""
+    if isinstance(value, list):
+        raise unrecognized(_VALUE)
     check_type(value, "structure")
     for kind, inner in value.items():
         if inner is None:
@@ -28,12 +31,24 @@ def check_attribute_form(value: Any) -> None:
         if kind in _SETS:
             check_type(inner, "list")
             for element in inner:
-                check_type(element, "string")
+                check_type(element, "blob" if kind == "BS" else "string")
+                if kind == "BS":
+                    _check_base64(element)
         elif kind in _JSON_TYPES:
+            if kind == "M" and isinstance(inner, list):
+                raise unrecognized(f"java.util.Map<java.lang.String, {_VALUE}>")
             check_type(inner, _JSON_TYPES[kind])
+            if kind == "B":
+                _check_base64(inner)
             if kind in ("L", "M"):
                 for element in inner if kind == "L" else inner.values():
                     check_attribute_form(element)
+
+
+def _check_base64(text: str) -> None:
+    fault = base64_fault(text)
+    if fault is not None:
+        raise Refusal("SerializationException", fault)
 
 
 def check_attribute(value: dict[str, Any]) -> None:
@@ -80,8 +95,12 @@ def _check_set(kind: str, elements: list[str]) -> None:
             "Binary sets should not be empty" if kind == "BS" else f"An {_SETS[kind]} set  may not be empty"
         )
     told = set(map(check_number, elements)) if kind == "NS" else set(elements)
-    if len(told) < len(elements):
-        raise wrong_value(f"Input collection [{', '.join(elements)}] contains duplicates.")
+    if len(told) == len(elements):
+        return
+    if kind == "NS":
+        raise invalid("Input collection contains duplicates")
+    of_type = "of type BS" if kind == "BS" else ""  # in the service's own words, with no space before it
+    raise wrong_value(f"Input collection [{', '.join(elements)}]{of_type} contains duplicates.")
 
 
 def _out_of_range(what: str, side: str) -> Exception:

@@ -1,4 +1,4 @@
-"""The life of a table's stream: it is enabled, which takes a while, and one day disabled; a day later nobody knows it."""
+"""The life of a table's stream: enabling takes a while; a day after it was disabled, the service forgets it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Status = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
 
 class Life:
-    """When what becomes of a stream."""
+    """The times at which a stream changes its status."""
 
     def __init__(self, created_us: int, ready_us: int) -> None:
         self.created_us = created_us

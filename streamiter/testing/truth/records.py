@@ -52,7 +52,7 @@ class Rendered:
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
-    """What many records of a shard have in common."""
+    """Facts that many records of a shard share."""
 
     shard_id: str
     event_name: EventName
@@ -64,7 +64,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 
 
 class SpelledOut(msgspec.Struct, frozen=True):
-    """What only a record has that a test spelled out."""
+    """The extra fields of a record that a test spelled out."""
 
     place: int | None  # among all records of the table, where its number may be another record's, too
     images: tuple[Image, Image | None, Image | None] | None  # key, new and old, where they are DynamoDB's JSON
@@ -97,7 +97,7 @@ class WrittenRecord(msgspec.Struct, gc=False, eq=False):
 
     @property
     def spelled(self) -> SpelledOut | None:
-        """What a test spelled out."""
+        """The fields that a test spelled out, if it did."""
         return None
 
     @property

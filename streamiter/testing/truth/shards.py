@@ -13,7 +13,7 @@ from streamiter.testing.trouble.pages import PageScript
 
 
 class Held(Protocol):
-    """What a shard needs to know of a record that it holds."""
+    """The part of a record that a shard needs to know."""
 
     @property
     def number(self) -> int: ...

@@ -18,7 +18,7 @@ NUMBER_BASE = 10**20  # the smallest sequence number: 21 digits
 
 
 class Spelled(NamedTuple):
-    """What a test says that happened to an item, as typed images."""
+    """A change of an item that a test spelled out, as typed images."""
 
     key: TypedImage
     old: TypedImage | None

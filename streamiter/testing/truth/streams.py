@@ -167,7 +167,7 @@ class SimulatedStream:
         return shard
 
     def age(self, now_us: int, knobs: Knobs) -> None:
-        """What the day takes of all shards."""
+        """Removes from all shards what a day has made too old."""
         for shard in self.shards.values():
             shard.age(now_us, knobs.retention)
 

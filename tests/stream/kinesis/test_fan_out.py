@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from streamiter import InvalidOption, InvalidStream, KinesisStreams, RecordsExpired, Stream
+from streamiter import AccessDenied, InvalidOption, InvalidStream, KinesisStreams, RecordsExpired, Stream
 from streamiter.errors import PositionTrimmed
 from streamiter.position import Horizon
 from streamiter.source import kinesis_fan_out
@@ -278,3 +278,29 @@ def test_calls_that_fail_are_made_again(sim: Simulator, orders: KinesisHandle, c
     with opened(sim, consumer, lateness=None) as stream:
         assert next(stream.follow()).payload == b"a"
     assert sim.calls.total("SubscribeToShard") >= 3
+
+
+@pytest.mark.parametrize(
+    "kind,remedy", [("expired_token", "log in again"), ("access_denied", "kinesis:SubscribeToShard")]
+)
+def test_after_expired_credentials_are_renewed_it_goes_on(
+    sim: Simulator, orders: KinesisHandle, consumer: str, kind: Any, remedy: str
+):
+    """A subscription that stands outlives the credentials that it was made with; the next one needs new ones."""
+    with opened(sim, consumer, lateness=None) as stream:
+        records = stream.follow()
+        orders.put("S0", "a")
+        assert next(records).payload == b"a"
+        fault = sim.fault("SubscribeToShard", kind=kind, times=None)
+        orders.put("S0", "b")
+        assert next(records).payload == b"b"
+        sim.clock.advance(minutes=6)  # the service ends each subscription after five
+        orders.put("S0", "c")
+        orders.put("S1", "d")
+        for _ in range(2):
+            found, error = until_raises(AccessDenied, stream, sim.clock)
+            assert not found
+            assert remedy in str(error)
+        sim.heal(fault)
+        found = [record.payload for _, record in zip(range(2), stream.follow(), strict=False)]
+        assert sorted(found) == [b"c", b"d"]

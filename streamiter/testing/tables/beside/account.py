@@ -1,11 +1,9 @@
-"""The account: its limits and endpoints, and how its tables scale by themselves, which they do not."""
+"""The account: its limits and endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-
-from streamiter.testing.tables.table import StoredTable
 
 Body = Mapping[str, Any]
 
@@ -18,22 +16,14 @@ _LIMITS = {
 
 
 class Account:
-    """Calls by name; `named` gives the table of a request, or refuses."""
+    """Calls by name; `region` is that of the client."""
 
-    def __init__(self, named: Callable[[Body], StoredTable], region: Callable[[], str]) -> None:
-        self._named = named
+    def __init__(self, region: Callable[[], str]) -> None:
         self._region = region
         self.calls: dict[str, Callable[[Body, int], dict[str, Any]]] = {
             "DescribeLimits": lambda _body, _now_us: dict(_LIMITS),
             "DescribeEndpoints": self._endpoints,
-            "DescribeTableReplicaAutoScaling": self._scaling,
         }
 
     def _endpoints(self, body: Body, now_us: int) -> dict[str, Any]:
         return {"Endpoints": [{"Address": f"dynamodb.{self._region()}.amazonaws.com", "CachePeriodInMinutes": 1440}]}
-
-    def _scaling(self, body: Body, now_us: int) -> dict[str, Any]:
-        table = self._named(body)
-        replicas = [{"RegionName": region, "ReplicaStatus": "ACTIVE"} for region in table.replicas]
-        told = {"TableName": table.name, "TableStatus": "ACTIVE", "Replicas": replicas}
-        return {"TableAutoScalingDescription": told}

@@ -12,6 +12,7 @@ from streamiter.testing.tables.creation import check_served
 from streamiter.testing.tables.descriptions import described
 from streamiter.testing.tables.schema import Schema
 from streamiter.testing.tables.table import StoredTable
+from streamiter.testing.tables.throughput import keep
 
 Body = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -20,7 +21,7 @@ Make = Callable[[str, Schema, dict[str, Any], int], StoredTable]
 
 _MOST_LISTED = 100
 _DETAILS = ("BackupArn", "BackupName", "BackupSizeBytes", "BackupStatus", "BackupType", "BackupCreationDateTime")
-_OF_INDEXES = ("IndexName", "KeySchema", "Projection", "ProvisionedThroughput", "OnDemandThroughput")
+_OF_INDEXES = ("IndexName", "KeySchema", "Projection", "OnDemandThroughput")
 _OVERRIDES = {
     "ProvisionedThroughputOverride": "ProvisionedThroughput",
     "OnDemandThroughputOverride": "OnDemandThroughput",
@@ -163,9 +164,15 @@ class TableBackups:
         check_served(body)
         if self._find(name) is not None:
             raise Refusal("TableAlreadyExistsException", f"Table already exists: {name}")
-        settings |= {own: body[override] for override, own in _OVERRIDES.items() if override in body}
-        if "BillingModeOverride" in body:
-            settings["BillingMode"] = body["BillingModeOverride"]
+        asked = {own: body[override] for override, own in _OVERRIDES.items() if override in body}
+        mode = body.get("BillingModeOverride", settings.get("BillingMode", "PROVISIONED"))
+        settings |= {"BillingMode": mode}
+        settings |= {name: asked[name] for name in ("SSESpecification",) if name in asked}
+        for throughput, of in (
+            (settings, asked),
+            *((index.more, {}) for index in schema.indexes.values() if index.is_global),
+        ):
+            keep(throughput, of, mode)
         for member, is_global in (("LocalSecondaryIndexOverride", False), ("GlobalSecondaryIndexOverride", True)):
             if member in body:
                 kept = {index["IndexName"] for index in body[member]}
@@ -191,10 +198,9 @@ def _begun(table: StoredTable, source: dict[str, Any], at: float) -> Answer:
 
 def _source(table: StoredTable) -> Answer:
     told = described(table)
-    throughput = {name: told["ProvisionedThroughput"][name] for name in ("ReadCapacityUnits", "WriteCapacityUnits")}
     source = {
         "BillingMode": table.settings.get("BillingMode", "PROVISIONED"),
-        "ProvisionedThroughput": throughput,
+        "ProvisionedThroughput": _units(told),
         "TableCreationDateTime": told["CreationDateTime"],
     }
     names = ("TableName", "TableId", "TableArn", "TableSizeBytes", "KeySchema", "ItemCount", "OnDemandThroughput")
@@ -204,7 +210,11 @@ def _source(table: StoredTable) -> Answer:
 def _features(table: StoredTable) -> Answer:
     told = described(table)
     features: Answer = {
-        member: [{name: index[name] for name in _OF_INDEXES if name in index} for index in told[member]]
+        member: [
+            {name: index[name] for name in _OF_INDEXES if name in index}
+            | ({"ProvisionedThroughput": _units(index)} if "ProvisionedThroughput" in index else {})
+            for index in told[member]
+        ]
         for member in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
         if member in told
     }
@@ -213,6 +223,10 @@ def _features(table: StoredTable) -> Answer:
     if table.ends.attribute is not None:
         features["TimeToLiveDescription"] = table.ends.describe()
     return features | ({"SSEDescription": told["SSEDescription"]} if "SSEDescription" in told else {})
+
+
+def _units(told: Answer) -> Answer:
+    return {name: told["ProvisionedThroughput"][name] for name in ("ReadCapacityUnits", "WriteCapacityUnits")}
 
 
 def _summary(backup: _Backup) -> Answer:

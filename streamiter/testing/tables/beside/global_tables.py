@@ -32,8 +32,7 @@ class GlobalTables:
         self._account = account
         self.calls: dict[str, Callable[[Body, int], Answer]] = {
             "CreateGlobalTable": self._create,
-            "DescribeGlobalTable": lambda body, _: {"GlobalTableDescription": self._told(self._group(body))},
-            "DescribeGlobalTableSettings": lambda body, _: _settings(self._group(body)),
+            "DescribeGlobalTable": lambda body, _: {"GlobalTableDescription": self._told(self.group(body))},
             "ListGlobalTables": self._list,
             "UpdateGlobalTable": self._update,
         }
@@ -64,7 +63,7 @@ class GlobalTables:
         return {"GlobalTables": page} | more
 
     def _update(self, body: Body, now_us: int) -> Answer:
-        table = self._group(body)
+        table = self.group(body)
         group = dict(table.group or {})
         for update in body["ReplicaUpdates"]:
             for kind, replica in update.items():
@@ -79,7 +78,8 @@ class GlobalTables:
         table.group = group
         return {"GlobalTableDescription": self._told(table, "UPDATING")}
 
-    def _group(self, body: Body) -> StoredTable:
+    def group(self, body: Body) -> StoredTable:
+        """The table of a request, where it is an older global table."""
         table = self._find(body["GlobalTableName"])
         if table is None or table.group is None:
             raise Refusal(
@@ -96,15 +96,6 @@ class GlobalTables:
             "CreationDateTime": min(group.values(), default=0) / SECOND_US,
             "ReplicationGroup": [{"RegionName": region, "ReplicaStatus": "ACTIVE"} for region in group],
         }
-
-
-def _settings(table: StoredTable) -> Answer:
-    mode = table.settings.get("BillingMode", "PROVISIONED")
-    settings = [
-        {"RegionName": region, "ReplicaStatus": "ACTIVE", "ReplicaBillingModeSummary": {"BillingMode": mode}}
-        for region in table.group or {}
-    ]
-    return {"GlobalTableName": table.name, "ReplicaSettings": settings}
 
 
 def check_stream(table: StoredTable) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from streamiter.clock import SECOND_US
 from streamiter.testing.http.refusal import Refusal, invalid
+from streamiter.testing.tables.beside.once import Once
 from streamiter.testing.tables.creation import in_use, read_new_table
 from streamiter.testing.tables.table import StoredTable
 
@@ -25,6 +26,8 @@ class Transfers:
         self._arn_of = arn_of
         self._exports: dict[str, Answer] = {}
         self._imports: dict[str, Answer] = {}
+        self._exported = Once("ExportConflictException")
+        self._imported = Once("ImportConflictException")
         self.calls: dict[str, Callable[[Body, int], Answer]] = {
             "ExportTableToPointInTime": self._export,
             "DescribeExport": self._describe_export,
@@ -44,6 +47,9 @@ class Transfers:
                 "PointInTimeRecoveryUnavailableException",
                 f"Point in time recovery is not enabled for table '{table.name}'",
             )
+        begun = self._exported.begun(body, now_us)
+        if begun is not None:
+            return {"ExportDescription": self._exports[begun]}
         at = body.get("ExportTime", now_us / SECOND_US)
         if not recovery.earliest_us(now_us) <= at * SECOND_US <= now_us:
             raise Refusal("InvalidExportTimeException", "The export time is outside the window that can be restored")
@@ -60,6 +66,7 @@ class Transfers:
             "TableId": table.truth.id,
         }
         self._exports[told["ExportArn"]] = told
+        self._exported.note(body, now_us, told["ExportArn"])
         return {"ExportDescription": told}
 
     def _describe_export(self, body: Body, now_us: int) -> Answer:
@@ -79,6 +86,9 @@ class Transfers:
     def _import(self, body: Body, now_us: int) -> Answer:
         parameters = body["TableCreationParameters"]
         read_new_table(parameters)
+        begun = self._imported.begun(body, now_us)
+        if begun is not None:
+            return {"ImportTableDescription": self._imports[begun]}
         name = parameters["TableName"]
         if self._find(name) is not None:
             raise in_use(name)
@@ -92,6 +102,7 @@ class Transfers:
             "TableArn": arn,
         }
         self._imports[told["ImportArn"]] = told
+        self._imported.note(body, now_us, told["ImportArn"])
         return {"ImportTableDescription": told}
 
     def _describe_import(self, body: Body, now_us: int) -> Answer:
