@@ -1,4 +1,4 @@
-"""Declaring: makes a processor of what a user wrote. An error for a wrong option says what is right."""
+"""Declaring: makes a processor of what a user wrote; an error for a wrong option says what is right."""
 
 from __future__ import annotations
 

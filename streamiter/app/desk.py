@@ -1,4 +1,4 @@
-"""The desk: one lease in work. It asks before each delivery, reports acks, and has the policy decide on failures."""
+"""The desk: one lease in work: asks before each delivery, reports acks, and has the policy decide on failures."""
 
 from __future__ import annotations
 

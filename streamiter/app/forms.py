@@ -1,4 +1,4 @@
-"""Forms: what a processor's function takes: a record, a value, a batch, or events. Its first parameter tells."""
+"""Forms: what a processor's function takes, by its first parameter: a record, a value, a batch, or events."""
 
 from __future__ import annotations
 

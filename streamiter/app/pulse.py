@@ -1,4 +1,4 @@
-"""The pulse: how the work on one lease goes: how much, how fast, how far behind. The lease's row shows it to people."""
+"""The pulse: how much, how fast and how far behind the work on one lease is, as its row shows it to people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeats: records that a producer sent twice. A lease's reader marks them; they are not handed over, but count."""
+"""Repeats: records that a producer sent twice, which a lease's reader marks so that they count but are not handed over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads: daemon threads beside the event loop that make calls which block. A call that hangs never holds up the exit."""
+"""Threads: daemon threads beside the event loop that make calls which block, so that none of these holds up the exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers: functions that run by the clock, and their moments. It decides; the time is an argument.
+"""Timers: functions that run by the clock, and their moments; the time is an argument.
 
 Moments lie on the wall clock, and are the same for every worker: `timer(60)` runs at each full minute, whenever a worker
 started. So neither a restart nor another leader shifts them.

@@ -145,6 +145,10 @@ class Driver:
         now_us = self.now_us
         return self.is_asking and self.change(lambda: self.reading.is_pressing(now_us, since_us, is_full=is_full))
 
+    def is_gathering(self, since_us: int) -> bool:
+        """Whether a reader that has waited since `since_us` should take answers in before it takes records out."""
+        return not self.is_closed and self.change(lambda: self.reading.is_gathering(self.now_us, since_us))
+
     def rest(self, since_us: int) -> Steps[bool]:
         """Waits while shards that were just opened, or the first listings, have to rest by the service's rates, or to agree.
 

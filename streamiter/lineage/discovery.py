@@ -90,6 +90,7 @@ class Discovery:
 
     def ended(self, shard_id: str, now_us: int, *, gone: bool = False) -> None:
         """A shard was read to its end: from now on its children are looked for."""
+        self._waits.pop(shard_id, None)  # the shards wait in the order in which they ended
         self._waits[shard_id] = _Wait(self.begun, now_us, gone)
 
     def found(self, shard_id: str) -> bool:
@@ -204,8 +205,9 @@ class Discovery:
         if self._empties is not None:
             dues.append(done_us + EMPTY_EVERY_US)
         if self._waits:
-            fewest = min(wait.listings for wait in self._waits.values())
-            dues.append(done_us + (_pause_us(fewest) or gather_us()))
+            # The shard that ended last: each listing counts for all before it.
+            fewest = next(reversed(self._waits.values()))
+            dues.append(done_us + (_pause_us(fewest.listings) or gather_us()))
         return min(dues)
 
 

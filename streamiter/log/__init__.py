@@ -1,4 +1,4 @@
-"""Logs: they keep records that streamiter writes itself. Each log is a Source, too."""
+"""Logs: they keep records that streamiter writes itself, and each of them is a Source, too."""
 
 from typing import TYPE_CHECKING
 

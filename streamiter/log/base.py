@@ -1,4 +1,4 @@
-"""The contract of a log: partitions that streamiter can write and read. A new backend is one class with these methods.
+"""The contract of a log: partitions that streamiter can write and read; a new backend is one class with these methods.
 
 A log is a Source, too, of shards that have no parents and never end: Stream, tokens, tables, Spark and processors read it
 as they read DynamoDB. A backend writes the seven methods below; the class here makes a Source's methods of them, once.

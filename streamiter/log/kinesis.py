@@ -1,4 +1,4 @@
-"""The Kinesis log: a data stream. Its open shards are the partitions; a hash key of each one leads records there."""
+"""The Kinesis log: a data stream whose open shards are the partitions, each reached by a hash key of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries in Kinesis: how they are written into its records, and the numbers of their places. It does no I/O.
+"""Entries in Kinesis: how they are written into its records, and the numbers of their places, without any I/O.
 
 Several entries of one append travel packed into one record, as the Kinesis Producer Library packs them, so that Kinesis takes
 all of them or none, and in their order. What Kinesis has no place for (headers, a key of any bytes, no key at all) stands in an

@@ -20,6 +20,9 @@ class Bounds:
     def __contains__(self, shard_id: object) -> bool:
         return shard_id in self._of
 
+    def __len__(self) -> int:
+        return len(self._of)
+
     def __getitem__(self, shard_id: str) -> Bound:
         return self._of[shard_id]
 

@@ -24,14 +24,12 @@ Bound = tuple[int, Rank]  # order time and rank; with the rank FIRST it lies bef
 
 
 class _Cut(NamedTuple):
-    """A lane's state once the returned records are cut off: what is kept of them, and the waiting ones."""
+    """A lane's state once the returned records are cut off: what is kept of them, and how many others wait."""
 
     place: Place | None
     emitted_us: int | None
     given: int
-    times: list[int]
-    places: list[Place | None]
-    records: list[Record]
+    waiting: int
 
 
 class Lane:
@@ -228,8 +226,9 @@ class Lane:
     def end_below(self, bound: Bound) -> int:
         """The index past the last waiting record that sorts at or below the bound."""
         time_us, rank = bound
-        find = bisect_right if self.rank <= rank else bisect_left
-        return find(self.times, time_us, self.head)
+        end = bisect_left(self.times, time_us, self.head)
+        is_tied = end < len(self.times) and self.times[end] == time_us
+        return bisect_right(self.times, time_us, end) if is_tied and self.rank <= rank else end
 
     # -- questions
 
@@ -325,13 +324,14 @@ class Lane:
 
     def _cut(self) -> None:
         """Lets go of the records that were returned."""
-        head = self.head
-        rest = self.times[head:], self.places[head:], self.records[head:]
-        self._cutting = _Cut(self.place, self.emitted_us, self.cut_count + head, *rest)
+        self._cutting = _Cut(self.place, self.emitted_us, self.given, len(self))
         self._finish_cut(self._cutting)
 
     def _finish_cut(self, cut: _Cut) -> None:
-        self._cut_place, self._cut_us, self.cut_count, self.times, self.places, self.records = cut
+        # In place: Python's garbage collector looks through new lists again and again.
+        for known in (self.times, self.places, self.records):
+            del known[: len(known) - cut.waiting]
+        self._cut_place, self._cut_us, self.cut_count, _ = cut
         self.head = 0
         self._cutting = None
 

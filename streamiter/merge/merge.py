@@ -118,13 +118,19 @@ class Merge:
         self._window.give_back(records)
 
     @property
+    def has_window(self) -> bool:
+        """Whether records are sorted already, and can be taken at once."""
+        return bool(length_hint(self._window.iterator))
+
+    @property
     def is_waiting(self) -> bool:
         """Whether no record can come out now. Unlike `peek`, this sorts none."""
         self.settle()
         if self._window.rest:
             return False
-        least, lanes = self._bounds.least, map(self._lanes.__getitem__, self._heads.up_to(self._limit()))
-        return self.is_blocked or not any(self._end(lane, least) > lane.head for lane in lanes)
+        least, limit = self._bounds.least, self._limit()
+        lanes = map(self._lanes.__getitem__, self._heads.up_to(limit))
+        return self.is_blocked or not any(self._end(lane, least, limit) > lane.head for lane in lanes)
 
     def peek(self) -> Record | None:
         """The record that comes next, without taking it; None while the merge waits."""
@@ -241,21 +247,19 @@ class Merge:
 
     def _ends(self) -> dict[Lane, int]:
         """For each lane, the index past the last record that goes into the next window."""
-        least = self._bounds.least
-        lanes = [self._lanes[shard_id] for shard_id in self._heads.up_to(self._limit())]
-        ends = {lane: end for lane in lanes if (end := self._end(lane, least)) > lane.head}
+        least, limit = self._bounds.least, self._limit()
+        lanes = map(self._lanes.__getitem__, self._heads.up_to(limit))
+        ends = {lane: end for lane in lanes if (end := self._end(lane, least, limit)) > lane.head}
         return first_part(ends) if ends else ends
 
-    def _end(self, lane: Lane, least: Bound) -> int:
+    def _end(self, lane: Lane, least: Bound, limit: Bound) -> int:
         """The index past the lane's last record that can come out."""
-        end = lane.end_below(least)
-        if self.high is not None and lane.rank != self.high[1]:
-            # Late records come at once. The lane of the greatest key itself has none: its next records sort behind that key.
-            end = max(end, lane.end_below(self.high[:2]))
-        return end
+        # Late records come at once. The lane of the greatest key itself has none: its next records sort behind that key.
+        is_highest = limit is not least and self.high is not None and lane.rank == self.high[1]
+        return lane.end_below(least if is_highest else limit)
 
     def _limit(self) -> Bound:
-        """The greatest (order time, rank) at which a record can come out now."""
+        """The greatest (order time, rank) at which a record can come out now: the least bound, but for late records."""
         least = self._bounds.least
         return least if self.high is None else max(least, self.high[:2])
 
@@ -266,6 +270,8 @@ class Merge:
         self._window = Window([], {}, self.high)
         window.records.clear()  # The caller may still hold the iterator: it must give nothing more.
         self._heads.place_all(lanes.values())
+        if len(self._bounds) == len(self._lanes):
+            return  # all of them hold the others: none leaves
         for shard_id, lane in lanes.items():
             if shard_id not in self._bounds and lane.is_drained and shard_id in self._lanes:
                 self._remove(shard_id)

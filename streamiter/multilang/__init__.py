@@ -1,4 +1,4 @@
-"""Any language: both ends of the Kinesis Client Library's MultiLang protocol. Loads the standard library alone."""
+"""Any language: both ends of the Kinesis Client Library's MultiLang protocol, with the standard library alone."""
 
 from streamiter.multilang.processor import Batch as Batch
 from streamiter.multilang.processor import Checkpointer as Checkpointer

@@ -1,4 +1,4 @@
-"""Chunks: the records that wait for one child, cut into messages. We make the next message while the child works."""
+"""Chunks: the records that wait for one child, cut into messages, of which the next is made while the child works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarding: the daemon's side of the guard. It starts the guard before the first child, and again if the guard dies."""
+"""Guarding: starts the guard before the first child, starts another one if it dies, and tells it of the children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inlet: the pipe into a child. It writes lines as the pipe has room for them, and does not copy them."""
+"""The inlet: the pipe into a child, which takes lines as it has room for them, without copying them."""
 
 from __future__ import annotations
 

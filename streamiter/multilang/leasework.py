@@ -1,4 +1,4 @@
-"""A lease's work: hands its records to a child, action by action. After a failure, a new child goes on."""
+"""A lease's work: hands its records to a child, action by action, and goes on with a new child after a failure."""
 
 from __future__ import annotations
 

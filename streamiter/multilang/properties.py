@@ -1,4 +1,4 @@
-"""Properties: reads a KCL application's .properties file, in Java's syntax, for our daemon. Reports names that it ignores."""
+"""Properties: reads a KCL application's .properties file, in Java's syntax, and reports names that our daemon ignores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The talk: which messages one shard and its child may exchange, and what each answer means. It decides; it does no I/O.
+"""The talk: which messages one shard and its child may exchange, and what each answer means, without any I/O.
 
 NEW        no message was sent yet           IDLE      no action is out; any may follow
 STARTING   initialize is out                 PROCESSING, REQUESTED, LOSING, ENDING: that action is out

@@ -1,4 +1,4 @@
-"""The trampoline: the first program of a child's process. It tells the guard, sets its limits, and becomes the command.
+"""The trampoline: the first program of a child's process: tells the guard, sets its limits, and becomes the command.
 
 It is run by its path, and loads nothing of streamiter: `python -I -S trampoline.py FD MEMORY COMMAND...`.
 """

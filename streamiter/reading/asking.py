@@ -23,6 +23,10 @@ SHARE = 8  # every 8th call is for an idle lane that no record waits for, howeve
 SIDE = 4  # while any lane is behind, idle lanes get no more than this part of the calls side by side
 MANY = 256  # shards; with more, it takes seconds to ask each one eight times, until it is known to be at its tip
 GRACE_US = SECOND_US // 4  # how long a reader waits for answers of lanes that hold nothing back
+# The reader looks at each lane that has records for it, however few: so with many lanes it takes records out of them when the
+# pages of a good part of these have come, and not after each page.
+GATHERS = 64  # with no more lanes behind than this, each page lets many of one lane's records out
+GATHERED = 12  # else the pages of one lane in 12: about as many records as one part of 12 of all that wait
 GUESSED_RECORD_BYTES = 2048.0  # until the first page tells
 # A lane's share of the budget may be smaller than a full page; then each call should bring as much as it can. If every lane
 # were kept at its share, no page could be larger than that. So lanes take turns: a lane that runs low is filled to nearly twice
@@ -69,6 +73,7 @@ class Asking:
         self._turn = 0
         self._given: list[str] = []  # those that were given last, and ...
         self._given_serial = 0  # ... how many calls had been made by then
+        self._taken = 0  # how many calls were answered when the last records were taken out
 
     # -- in which order
 
@@ -238,6 +243,22 @@ class Asking:
         return self._prefetch_bytes / max(1, len(self.schedule) + len(self.schedule.under_way))
 
     # -- what is worth waiting for
+
+    def is_gathering(self, now_us: int, since_us: int) -> bool:
+        """Whether a reader that has waited since `since_us` should take more answers in before it takes records out."""
+        behind = self.schedule.known - self.schedule.idlers
+        if self._book.merge.has_window or behind <= GATHERS or now_us >= since_us + GRACE_US:
+            return False
+        return bool(self.schedule.under_way) and self._answered - self._taken < behind // GATHERED
+
+    def note_taken(self) -> None:
+        """Records are taken out now."""
+        self._taken = self._answered
+
+    @property
+    def _answered(self) -> int:
+        """How many calls were answered so far."""
+        return self.serial - len(self.schedule.under_way)
 
     def is_pressing(self, now_us: int, since_us: int, *, is_full: bool) -> bool:
         """Whether a reader that has waited since `since_us` should go on waiting for an answer; `is_full`: no more calls fit.

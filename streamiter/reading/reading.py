@@ -120,6 +120,10 @@ class Reading:
             return True
         return self.asking.is_pressing(now_us, since_us, is_full=is_full)
 
+    def is_gathering(self, now_us: int, since_us: int) -> bool:
+        """Whether to take more answers in before records are taken out: with many lanes, it costs less for many at once."""
+        return self.asking.is_gathering(now_us, since_us)
+
     @property
     def _waits_for_listing(self) -> bool:
         """Whether nothing can come out before the shards are listed."""
@@ -280,6 +284,7 @@ class Reading:
 
     def run(self, most: int) -> Iterator[Record]:
         """As `records`, at most so many. Nothing else may be taken until the run ends, or is taken back."""
+        self.asking.note_taken()
         return self.book.merge.run(most)
 
     def take_back(self) -> None:

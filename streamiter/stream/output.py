@@ -146,8 +146,9 @@ class Undo:
 
 
 # A run has at most RUN records; with many lanes, RUN_OF_LANE for each. After a run the driver takes answers in, and the merge
-# tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that.
-RUN, RUN_OF_LANE = 512, 4
+# tells each lane that gave records how many: with a thousand lanes, shorter runs would spend most of their time on that. The
+# pages that the reading gathers before a run let about as many records of each lane out (asking.GATHERED).
+RUN, RUN_OF_LANE = 512, 8
 _NOTHING: Iterator[Record] = iter(())
 
 
@@ -265,6 +266,9 @@ class Outlet:
         since_us = driver.now_us
         driver.turn(wait=False)
         while True:
+            while driver.is_gathering(since_us):
+                yield ANSWERS
+                driver.turn(wait=False)
             run = self._run(ending, most)
             if run is not None:
                 return run

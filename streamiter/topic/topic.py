@@ -1,4 +1,4 @@
-"""The topic: the writable face of a log. Values go in by their keys, and are read as the records of any source."""
+"""The topic: the writable face of a log: values go in by their keys, and are read as the records of any source."""
 
 from __future__ import annotations
 

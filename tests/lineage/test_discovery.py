@@ -92,6 +92,24 @@ def test_a_childless_shard_waits_for_ten_listings_over_half_a_minute():
     assert pauses == sorted(pauses) and pauses[0] == SECOND_US // 4 and pauses[-1] == 5 * SECOND_US
 
 
+def test_the_shard_that_ended_last_decides_when_to_list():
+    discovery = Discovery()
+    listing(discovery, 0, "S1", "S2", news=True)
+    for shard_id in ("S1", "S2"):
+        discovery.ended(shard_id, 0)
+    for _ in range(3):
+        listing(discovery, 0, "S1", "S2")
+    assert discovery.due_us() == SECOND_US, "the third pause"
+    discovery.ended("S3", 0)
+    assert discovery.due_us() == 0, "no listing since"
+    listing(discovery, 0, "S1", "S2", "S3")
+    assert discovery.due_us() == SECOND_US // 4
+    discovery.ended("S1", 0)  # once more: it was asked again
+    assert discovery.due_us() == 0
+    assert discovery.found("S1") and discovery.found("S3")
+    assert discovery.due_us() == 2 * SECOND_US
+
+
 def test_ten_listings_in_no_time_are_not_enough_nor_half_a_minute_alone():
     discovery = Discovery()
     discovery.ended("S1", 0)

@@ -175,18 +175,26 @@ def test_records_before_its_start_are_dropped_and_none_of_the_others_counts_as_s
     assert (shard.dropped, len(shard), shard.new_spoiled) == (1, 2, 0)
 
 
+@pytest.mark.parametrize("so_far", [[], ["times"], ["times", "places"], ["times", "places", "records"]])
 @pytest.mark.parametrize("go_on", [Lane.mend, lambda shard: shard.advance_to(2)])
-def test_a_cut_that_was_broken_off_half_way_is_finished_first_and_once(go_on: Callable[[Lane], None]):
+def test_a_cut_that_was_broken_off_half_way_is_finished_first_and_once(
+    go_on: Callable[[Lane], None], so_far: list[str]
+):
     shard = lane()
-    shard.push(seconds(1, 2), NOW)
+    shard.push(seconds(1, 2, 3), NOW)
     shard.head = 2
-    shard._cutting = _Cut(shard.place, shard.emitted_us, 2, [], [], [])
-    shard.cut_count = 2  # so far it came
+    shard._cutting = _Cut(shard.place, shard.emitted_us, 2, 1)
+    for name in so_far:
+        del getattr(shard, name)[:2]
+    if len(so_far) == 3:
+        shard.cut_count = 2
     go_on(shard)
-    assert (len(shard), shard.given, shard.place) == (0, 2, Place(2, 0))
-    shard.push(seconds(3, first=3), NOW)
+    assert (len(shard), shard.given, shard.place) == (1, 2, Place(2, 0))
+    assert (shard.times, shard.fetch_position) == ([3 * SECOND_US], After(Place(3, 0)))
+    shard.push(seconds(4, first=4), NOW)
     shard.mend()
-    assert (len(shard), shard.given) == (1, 2)
+    assert (len(shard), shard.given) == (2, 2)
+    shard._check()
 
 
 def test_returned_records_are_kept_until_they_are_many_and_the_greater_part():

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamiter.reading.asking import FEW, GUESSED_RECORD_BYTES, HIGH, LOOKS, LOW, SHARE, Ask
+from streamiter.reading.asking import (
+    FEW,
+    GATHERED,
+    GATHERS,
+    GRACE_US,
+    GUESSED_RECORD_BYTES,
+    HIGH,
+    LOOKS,
+    LOW,
+    SHARE,
+    Ask,
+)
 from streamiter.reading.resume import token_at_start
 from streamiter.record import Record
 from streamiter.shard import Shard
@@ -299,3 +310,42 @@ def test_a_lane_whose_turn_came_early_does_not_stand_in_the_way_of_emptier_ones(
         numbers = range(lane.given + len(lane), lane.given + len(lane) + ask.limit)
         records = [Record(ask.shard_id, str(number + 1), OLD + number * 1000 + index) for number in numbers]
         reading.paged(ask.shard_id, Page(records, TOLD, NOW, size_bytes=ask.limit * record_bytes), 0)
+
+
+# -- when records are taken out
+
+
+def answered_before(reading: Lanes, since_us: int = 0) -> int:
+    """How many answers a reader takes in before it takes records out."""
+    asked, count = reading.take(5000), 0
+    while reading.is_gathering(since_us, since_us):
+        reading.give(asked[count], 1, OLD + SECOND)
+        count += 1
+    return count
+
+
+def test_with_many_lanes_behind_the_pages_of_a_part_of_them_are_taken_in_before_records_are_taken_out():
+    assert answered_before(Lanes(10 * GATHERED)) == 10
+    assert answered_before(Lanes(GATHERS + 1)) == (GATHERS + 1) // GATHERED
+    assert answered_before(Lanes(GATHERS)) == 0
+
+
+def test_records_are_not_held_back_for_long_nor_where_no_answer_is_to_come():
+    reading = Lanes(10 * GATHERED)
+    assert not reading.is_gathering(0, 0), "nothing is under way"
+    reading.take(5000)
+    assert reading.is_gathering(GRACE_US - 1, 0) and not reading.is_gathering(GRACE_US, 0)
+
+
+def test_what_is_sorted_already_is_not_held_back_and_answers_count_from_there():
+    reading = Lanes(10 * GATHERED)
+    asked = reading.take(5000)
+    reading.give(reading.last, 1, OLD + SECOND)
+    assert reading.is_gathering(0, 0)
+    assert reading.peek() is not None and not reading.is_gathering(0, 0)
+    for _ in reading.run(5000):
+        pass
+    reading.settle()
+    for name in asked[1:10]:
+        reading.give(name, 1, OLD + SECOND)
+        assert reading.is_gathering(0, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamiter import Lineage, Record
 from streamiter.errors import TimeUnsupported
 from streamiter.position import Horizon
@@ -147,3 +149,14 @@ def test_below_a_shard_that_another_reader_has_a_closed_one_is_handed_over_with_
     assert reading.book.lanes["S1"].closed
     for handed in (at_once, later):
         assert (handed.shard_id, handed.since_us, handed.floor_unknown) == ("S1", start_us, True)
+
+
+@pytest.mark.parametrize("floor_us, told_us", [(None, NOW - 3), (NOW - 5, NOW - 3), (NOW - 3, None), (NOW - 2, None)])
+def test_it_is_told_up_to_when_the_shard_was_read_where_that_is_behind_its_last_record(
+    floor_us: int | None, told_us: int | None
+):
+    lane = TokenLane("S0", depth=0, floor=floor_us, time=NOW - 3, opened=NOW - 9)
+    reading = reading_of(Token(1, "s", lanes=(lane,)))
+    listed(reading, "S0 => S1", "S0")
+    [handed] = reading.take_handed()
+    assert (handed.floor_us, handed.read_up_to_us) == (floor_us, told_us)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from streamiter.testing.truth import records
+from streamiter.testing.truth import rendering
 
 
 def test_a_record_and_its_table_hold_the_same_bytes(orders):
@@ -19,7 +19,7 @@ def test_the_json_of_old_records_is_made_anew_and_is_the_same(orders, monkeypatc
     orders.put("a", n={"N": "1"})
     [record] = orders.sim.table("orders").history
     before = record.body
-    monkeypatch.setattr(record.origin.rendered, "_most_bytes", len(before))
+    monkeypatch.setattr(orders.sim.table("orders")._truth.rendered, "_most_bytes", len(before))
     orders.put("b")
     assert record.rendered is None
     assert record.body == before
@@ -46,4 +46,4 @@ def test_an_item_and_its_record_take_600_bytes(orders, monkeypatch):
     finally:
         tracemalloc.stop()
     assert held / count < 600
-    assert records.RENDERED_BYTES < 32 << 20
+    assert rendering.RENDERED_BYTES < 32 << 20

@@ -11,7 +11,7 @@ import pytest
 
 from streamiter.testing import Simulator
 from streamiter.testing.clock import START
-from streamiter.testing.truth.records import seconds_json
+from streamiter.testing.truth.rendering import seconds_json
 from tests.testing.readers import get, iterator
 
 

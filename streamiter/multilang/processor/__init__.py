@@ -1,4 +1,4 @@
-"""The processor: Python code under a MultiLang daemon, ours or Java's. Loads the standard library alone."""
+"""The processor: Python code under a MultiLang daemon, ours or Java's, with the standard library alone."""
 
 from streamiter.multilang.processor.checkpointer import Checkpointer as Checkpointer
 from streamiter.multilang.processor.record import Batch as Batch

@@ -1,4 +1,4 @@
-"""The child as a command: finds the processor that MODULE:NAME names, and runs it. Both commands call this."""
+"""The child as a command: finds the processor that MODULE:NAME names, and runs it, for both commands that do so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge: takes a child's lines, gives the next messages, and notes where the child breaks the protocol. It does no I/O."""
+"""The judge: takes a child's lines, gives the next messages, and notes where the child breaks the protocol, without any I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The player: runs a child's process for the judge, with its pipes and a clock. It leaves no process behind."""
+"""The player: runs a child's process for the judge, with its pipes and a clock, and leaves no process behind."""
 
 from __future__ import annotations
 

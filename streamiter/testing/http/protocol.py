@@ -9,7 +9,7 @@ import msgspec
 from streamiter.testing.http.refusal import Refusal, invalid
 from streamiter.testing.streams.reading import RecordsPage
 from streamiter.testing.trouble.listing import ListingPage, Row
-from streamiter.testing.truth.records import seconds_json
+from streamiter.testing.truth.rendering import seconds_json
 from streamiter.testing.truth.streams import SimulatedStream
 
 STREAMS = "DynamoDBStreams_20120810"
@@ -70,11 +70,16 @@ def parse(body: bytes) -> dict[str, Any]:
         request = msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         request = None
-    if body.count(b"[") + body.count(b"{") > MOST_DEPTH and is_deep(request):
+    if may_be_deep(body) and is_deep(request):
         raise Refusal("SerializationException", f"The request is nested more than {MOST_DEPTH} levels deep.")
     if not isinstance(request, dict):
         raise Refusal("SerializationException", "Start of structure or map expected where not found.")
     return request
+
+
+def may_be_deep(body: bytes) -> bool:
+    """Whether it is worth while to look whether it is."""
+    return body.count(b"[") + body.count(b"{") > MOST_DEPTH
 
 
 def is_deep(value: Any) -> bool:
@@ -135,9 +140,12 @@ def write_iterator(iterator: str) -> bytes:
 
 
 def write_records(page: RecordsPage) -> bytes:
-    """GetRecords' answer: the records' JSON was made when they were written."""
+    """GetRecords' answer, which is copied together once: it may be a megabyte."""
     follows = b"" if page.next_iterator is None else b'"NextShardIterator":%b,' % _encode(page.next_iterator)
-    return b'{%b"Records":[%b]}' % (follows, b",".join(page.records))
+    first, *others = page.records or [b""]
+    parts = [b'{%b"Records":[%b' % (follows, first), *others]
+    parts[-1] += b"]}"
+    return b",".join(parts)
 
 
 def _shard(row: Row) -> dict[str, Any]:

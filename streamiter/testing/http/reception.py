@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hmac
 import logging
 import math
@@ -76,56 +77,64 @@ class Reception:
 
     def answer(self, request: Request) -> Answer:
         """The answer to one call."""
+        with self.lock:
+            answer, crc = self._answered(request)
+        # That of a whole page takes a while, in which another call may go on.
+        if crc != "absent" and answer.following is None:
+            answer.headers["x-amz-crc32"] = str(zlib.crc32(answer.body) ^ (crc == "wrong"))
+        return answer
+
+    def _answered(self, request: Request) -> tuple[Answer, str]:
+        """The answer, and which checksum it is to have."""
         target = request.headers.get("x-amz-target", "")
         service, _, operation = target.partition(".")
         is_cbor = service == KINESIS and "cbor" in request.headers.get("content-type", "")
-        with self.lock:
-            now_us = self.now_us
-            desk = self._desks.get(service, self._desks[protocol.STREAMS])
-            order, fault, wire = Order(_nobody), None, None
-            outcome: str = "ok"
-            try:
-                self._day.live_until(now_us)
-                if service not in self._desks:
-                    raise unknown_operation()
-                body = request.body
-                if is_cbor:
-                    check_has_cbor()
-                    wire = CborWire("kinesis", operation)
-                    body = wire.read(body)
-                if service == protocol.CONTROL:
-                    self._check_token(request)
-                order = desk.read(operation, body, request.signed_region)
-                fault = None if desk.is_spared else self._fault(service, operation, order.shards)
-                if fault is not None:
-                    outcome = fault.kind
-                    fault.refuse()
-                answer = Answer(200, order.serve(now_us))
-            except Refusal as refusal:
-                answer = Answer(refusal.status, desk.write_refusal(refusal))
-                outcome = refusal.name
-                order.following = None
-            except Exception as error:
-                # A mistake of ours, or of a test's; its client shall hear of it rather than hang up in the dark.
-                _log.exception("%s failed", ascii(target[:MOST_NAME]).strip("'"))
-                answer = Answer(500, desk.write_refusal(internal(f"{operation}: {type(error).__name__}: {error}")))
-                outcome = "InternalServerError"
-                order.following = None
-            name = target.rpartition(".")[2][:MOST_NAME]
-            self.calls.add(Call(name, outcome, now_us / SECOND_US, **order.details))
-            content_type = desk.content_type if wire is None else wire.content_type
-            if order.following is not None:
-                answer.following = self._following(order, wire, content_type)
-                answer.headers["Content-Type"] = eventstream.CONTENT_TYPE
-            else:
-                if wire is not None:
-                    is_error = answer.status != 200
-                    known = None if is_error or order.cbor is None else order.cbor()
-                    answer.body = wire.write(answer.body, is_error=is_error) if known is None else known
-                answer.headers["Content-Type"] = content_type
-            if service == KINESIS:
-                answer.headers[_ID2_HEADER] = _ID2
-            return self._wrap(answer, operation, fault, now_us)
+        now_us = self.now_us
+        desk = self._desks.get(service, self._desks[protocol.STREAMS])
+        order, fault, wire = Order(_nobody), None, None
+        outcome: str = "ok"
+        try:
+            self._day.live_until(now_us)
+            if service not in self._desks:
+                raise unknown_operation()
+            body = request.body
+            if is_cbor:
+                check_has_cbor()
+                wire = CborWire("kinesis", operation)
+                body = wire.read(body)
+            if service == protocol.CONTROL:
+                self._check_token(request)
+            order = desk.read(operation, body, request.signed_region)
+            fault = None if desk.is_spared else self._fault(service, operation, order.shards)
+            if fault is not None:
+                outcome = fault.kind
+                fault.refuse()
+            answer = Answer(200, order.serve(now_us))
+        except Refusal as refusal:
+            answer = Answer(refusal.status, desk.write_refusal(refusal))
+            outcome = refusal.name
+            order.following = None
+        except Exception as error:
+            # A mistake of ours, or of a test's; its client shall hear of it rather than hang up in the dark.
+            _log.exception("%s failed", ascii(target[:MOST_NAME]).strip("'"))
+            answer = Answer(500, desk.write_refusal(internal(f"{operation}: {type(error).__name__}: {error}")))
+            outcome = "InternalServerError"
+            order.following = None
+        name = target.rpartition(".")[2][:MOST_NAME]
+        self.calls.add(Call(name, outcome, now_us / SECOND_US, **order.details))
+        content_type = desk.content_type if wire is None else wire.content_type
+        if order.following is not None:
+            answer.following = self._following(order, wire, content_type)
+            answer.headers["Content-Type"] = eventstream.CONTENT_TYPE
+        else:
+            if wire is not None:
+                is_error = answer.status != 200
+                known = None if is_error or order.cbor is None else order.cbor()
+                answer.body = wire.write(answer.body, is_error=is_error) if known is None else known
+            answer.headers["Content-Type"] = content_type
+        if service == KINESIS:
+            answer.headers[_ID2_HEADER] = _ID2
+        return self._wrap(answer, operation, fault, now_us)
 
     def _check_token(self, request: Request) -> None:
         given = request.headers.get(TOKEN_HEADER, "")
@@ -161,10 +170,10 @@ class Reception:
 
     # -- answering
 
-    def _wrap(self, answer: Answer, operation: str, fault: Fault | None, now_us: int) -> Answer:
+    def _wrap(self, answer: Answer, operation: str, fault: Fault | None, now_us: int) -> tuple[Answer, str]:
         latency = self.knobs.latency
         answer.wait_seconds = latency.get(operation, latency.get("*", 0.0)) if isinstance(latency, dict) else latency
-        crc = self.knobs.crc
+        crc: str = self.knobs.crc
         if fault is not None:
             answer.is_cut, answer.is_lost = fault.kind == "cut", fault.kind == "reset"
             if fault.kind == "hang":
@@ -186,10 +195,13 @@ class Reception:
         request_id = f"{self._requests:052d}" if _ID2_HEADER not in answer.headers else str(UUID(int=self._requests))
         answer.headers |= {"Server": "Server", "x-amzn-RequestId": request_id}
         if self.knobs.date:
-            answer.headers["Date"] = formatdate(math.floor(now_us / SECOND_US + self.knobs.skew), usegmt=True)
-        if crc != "absent" and answer.following is None:
-            answer.headers["x-amz-crc32"] = str(zlib.crc32(answer.body) ^ (crc == "wrong"))
-        return answer
+            answer.headers["Date"] = _date(math.floor(now_us / SECOND_US + self.knobs.skew))
+        return answer, crc
+
+
+@functools.lru_cache(maxsize=8)
+def _date(seconds: int) -> str:
+    return formatdate(seconds, usegmt=True)
 
 
 def _nobody(_: int) -> bytes:

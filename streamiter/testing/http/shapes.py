@@ -207,7 +207,7 @@ def _range(shape: Mapping[str, Any], value: float, path: str) -> Iterator[Proble
 
 
 def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
-    if "pattern" in shape and not re.fullmatch(_python(shape["pattern"]), value[:MOST_MATCHED]):
+    if "pattern" in shape and not re.fullmatch(python_pattern(shape["pattern"]), value[:MOST_MATCHED]):
         yield _shown(value), path, f"satisfy regular expression pattern: {shape['pattern']}"
     if "enum" in shape and value not in shape["enum"]:
         told = _LISTED.get(name) or sorted(shape["enum"])
@@ -215,7 +215,7 @@ def _form(name: str, shape: Mapping[str, Any], value: str, path: str) -> Iterato
 
 
 @functools.cache
-def _python(pattern: str) -> str:
+def python_pattern(pattern: str) -> str:
     """A pattern of the service's, which is one of Java's, as Python writes it."""
     for java, own in _OF_JAVA.items():
         pattern = pattern.replace(java, own)

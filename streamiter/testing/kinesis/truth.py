@@ -17,7 +17,7 @@ from streamiter.testing.kinesis.intake import Intake
 from streamiter.testing.kinesis.sequence_numbers import GREATEST_SERIAL, SequenceNumber
 from streamiter.testing.kinesis.settings import Settings
 from streamiter.testing.trouble.listing import Listing
-from streamiter.testing.truth.records import seconds_json
+from streamiter.testing.truth.rendering import seconds_json
 from streamiter.testing.truth.shards import SimulatedShard
 
 WHOLE = 1 << 128

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from streamiter.clock import microseconds
-from streamiter.testing.http import protocol
+from streamiter.testing.http import forms, protocol
 from streamiter.testing.http.orders import Order
 from streamiter.testing.http.refusal import Refusal, limit_exceeded, throttled
-from streamiter.testing.http.shapes import check, unserved
+from streamiter.testing.http.shapes import unserved
 from streamiter.testing.streams.iterators import ShardIterator
 from streamiter.testing.streams.stream_calls import StreamCalls
 from streamiter.testing.trouble.knobs import Knobs
@@ -42,8 +42,7 @@ class StreamsDesk:
         if operation not in self._orders:
             raise unserved("dynamodbstreams", operation)
         kind, order = self._orders[operation]
-        asked = protocol.parse(body)
-        check("dynamodbstreams", operation, asked, short_ids=self._short_ids)
+        asked = forms.read("dynamodbstreams", operation, body, short_ids=self._short_ids)
         return order(protocol.read(asked, kind))
 
     def write_refusal(self, refusal: Refusal) -> bytes:

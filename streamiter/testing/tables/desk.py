@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streamiter.testing.http import protocol
+from streamiter.testing.http import forms, protocol
 from streamiter.testing.http.orders import Order
 from streamiter.testing.http.refusal import Refusal
-from streamiter.testing.http.shapes import check, pruned, unserved
+from streamiter.testing.http.shapes import unserved
 from streamiter.testing.tables.api import TableApi
 
 
@@ -21,9 +21,7 @@ class TablesDesk:
     def read(self, operation: str, body: bytes, signed_region: str | None) -> Order:
         if not self._tables.knows(operation):
             raise unserved("dynamodb", operation)
-        asked = protocol.parse(body)
-        check("dynamodb", operation, asked)
-        asked = pruned("dynamodb", operation, asked)
+        asked = forms.read("dynamodb", operation, body)
         name = asked.get("TableName")
         return Order(
             lambda now_us: self._tables.answer(operation, asked, now_us, signed_region),

@@ -54,7 +54,11 @@ class Items:
 
     def get(self, key: Item) -> Item | None:
         """The item of a key."""
-        found = self._packed.get(self.packed_key(key))
+        return self.at(self.packed_key(key))
+
+    def at(self, key: bytes) -> Item | None:
+        """The item of a packed key."""
+        found = self._packed.get(key)
         return None if found is None else unpacked(found)
 
     def packed_key(self, item: Item) -> bytes:

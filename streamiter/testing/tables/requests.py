@@ -24,12 +24,19 @@ _NAME = re.compile(r"#[\w#-]+", re.ASCII)
 _VALUE = re.compile(r":\w+", re.ASCII)
 
 
+_FOR_EXPRESSIONS = ("ExpressionAttributeNames", "ExpressionAttributeValues")
+
+
 class Members(NamedTuple):
     """Which members of a request are expressions, and which are the older way to say the same."""
 
     expressions: tuple[str, ...]
     older: tuple[str, ...]
     with_values: tuple[str, ...] = ()  # the expressions that may use values
+
+    def are_in(self, body: Body) -> bool:
+        """Whether a request has any of them, or what is for them."""
+        return not body.keys().isdisjoint((*self.expressions, *self.older, *_FOR_EXPRESSIONS))
 
 
 GET = Members(("ProjectionExpression",), ("AttributesToGet",))

@@ -6,9 +6,9 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamiter.testing.expressions.values import KINDS, Item, Value
+from streamiter.testing.expressions.values import Item, Value
 from streamiter.testing.http.refusal import invalid, wrong_value
-from streamiter.testing.truth.attributes import check_attribute
+from streamiter.testing.truth.attributes import check_attribute, is_plain, told
 from streamiter.testing.truth.images import plain_digits
 
 MOST_DEPTH = 32
@@ -29,7 +29,7 @@ def check_name(name: str) -> None:
     """Refuses what no attribute can be called."""
     if not name:
         raise wrong_value("Attribute names must not be empty")
-    if len(name) > MOST_NAME_BYTES or len(name.encode()) > MOST_NAME_BYTES:
+    if len(name) > MOST_NAME_BYTES // 4 and len(name.encode()) > MOST_NAME_BYTES:
         raise wrong_value(f"Attribute name is too large, must be less than {MOST_NAME_BYTES + 1} bytes")
 
 
@@ -40,7 +40,7 @@ def read_value(value: Any) -> Value:
 
 
 def _read(value: dict[str, Any], depth: int) -> Value:
-    [(kind, inner)] = ((kind, inner) for kind, inner in value.items() if inner is not None and kind in KINDS)
+    kind, inner = told(value)
     if kind in ("S", "SS", "BOOL", "NULL"):
         return {kind: inner}
     if kind in _SCALARS:
@@ -55,8 +55,7 @@ def _read(value: dict[str, Any], depth: int) -> Value:
 
 
 def _digits(text: str) -> str:
-    is_plain = len(text) < 16 and text.isascii() and text.isdecimal() and (text[0] != "0" or len(text) == 1)
-    return text if is_plain else plain_digits(text)
+    return text if is_plain(text) else plain_digits(text)
 
 
 _SCALARS: dict[str, Callable[[str], Any]] = {"B": b64decode, "N": _digits}

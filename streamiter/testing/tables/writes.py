@@ -49,16 +49,14 @@ class Outcome(NamedTuple):
 
 def read_write(kind: str, body: Body) -> Write:
     """A write, as a request has it; a refusal where it is none."""
+    if kind == "Put" and not WRITE.are_in(body):
+        return Write(kind, _read_image(kind, body), None, is_legacy=True, tells_on_failure=_tells_on_failure(body))
     asked = Asked(body, UPDATE if kind == "Update" else WRITE)
-    image = read_item(body["Item" if kind == "Put" else "Key"])
-    _check_returns(kind, body)
-    if kind == "Put" and size_of(image) > MOST_BYTES:
-        raise invalid("Item size has exceeded the maximum allowed size")
+    image = _read_image(kind, body)
     update = asked.update() if kind == "Update" else ()
     condition = asked.condition()
     asked.finish()
-    tells = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-    return Write(kind, image, condition, update, "UpdateExpression" not in body, tells)
+    return Write(kind, image, condition, update, "UpdateExpression" not in body, _tells_on_failure(body))
 
 
 def check_write(write: Write, table: StoredTable) -> None:
@@ -76,7 +74,7 @@ def check_write(write: Write, table: StoredTable) -> None:
 def judge(write: Write, table: StoredTable) -> Outcome:
     """What the write makes of its item, as that is now; a refusal where it must not, or cannot."""
     key = table.items.packed_key(write.image)
-    old = table.items.get(write.image)
+    old = table.items.at(key)
     if write.condition is not None and not meets(old or {}, write.condition):
         item: dict[str, Any] = {"Item": old} if write.tells_on_failure and old is not None else {}
         raise Refusal("ConditionalCheckFailedException", "The conditional request failed", **item)
@@ -107,6 +105,18 @@ def returned(body: Body, write: Write, outcome: Outcome) -> dict[str, Any]:
     if which.startswith("UPDATED"):
         item = projected(item, [change.path for change in write.update])
     return {"Attributes": item} if item else {}
+
+
+def _read_image(kind: str, body: Body) -> Item:
+    image = read_item(body["Item" if kind == "Put" else "Key"])
+    _check_returns(kind, body)
+    if kind == "Put" and size_of(image) > MOST_BYTES:
+        raise invalid("Item size has exceeded the maximum allowed size")
+    return image
+
+
+def _tells_on_failure(body: Body) -> bool:
+    return body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
 def _check_returns(kind: str, body: Body) -> None:

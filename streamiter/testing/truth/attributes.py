@@ -54,12 +54,9 @@ def _check_base64(text: str) -> None:
 def check_attribute(value: dict[str, Any]) -> None:
     """Refuses a value of the right form without a type, or with two, numbers that none holds, and sets that are empty or say
     something twice; also deep inside."""
-    told = [(kind, inner) for kind, inner in value.items() if inner is not None and kind in _KINDS]
-    if not told:
-        raise invalid(f"Supplied AttributeValue is empty, {_EXACTLY_ONE}")
-    if len(told) > 1:
-        raise invalid(f"Supplied AttributeValue has more than one datatypes set, {_EXACTLY_ONE}")
-    [(kind, inner)] = told
+    kind, inner = told(value)
+    if kind == "S":
+        return
     if kind in _SETS:
         _check_set(kind, inner)
     elif kind == "N":
@@ -71,8 +68,29 @@ def check_attribute(value: dict[str, Any]) -> None:
             check_attribute(element)
 
 
+def told(value: dict[str, Any]) -> tuple[str, Any]:
+    """The type of a value, and what it is; a refusal where that is not one."""
+    if len(value) == 1:
+        [(kind, inner)] = value.items()
+        if inner is not None and kind in _KINDS:
+            return kind, inner
+    found = [(kind, inner) for kind, inner in value.items() if inner is not None and kind in _KINDS]
+    if not found:
+        raise invalid(f"Supplied AttributeValue is empty, {_EXACTLY_ONE}")
+    if len(found) > 1:
+        raise invalid(f"Supplied AttributeValue has more than one datatypes set, {_EXACTLY_ONE}")
+    return found[0]
+
+
+def is_plain(number: str) -> bool:
+    """Whether it is digits as the service gives them back: nothing about it has to be checked or changed."""
+    return len(number) < 16 and number.isascii() and number.isdecimal() and (number[0] != "0" or number == "0")
+
+
 def check_number(text: str) -> Decimal:
     """Refuses a number that DynamoDB does not hold to its last digit."""
+    if is_plain(text):
+        return Decimal(text)
     if not _NUMBER.fullmatch(text):
         raise invalid(f"The parameter cannot be converted to a numeric value: {text}".removesuffix(": "))
     mantissa, _, exponent = text.lower().partition("e")
@@ -94,8 +112,8 @@ def _check_set(kind: str, elements: list[str]) -> None:
         raise wrong_value(
             "Binary sets should not be empty" if kind == "BS" else f"An {_SETS[kind]} set  may not be empty"
         )
-    told = set(map(check_number, elements)) if kind == "NS" else set(elements)
-    if len(told) == len(elements):
+    distinct = set(map(check_number, elements)) if kind == "NS" else set(elements)
+    if len(distinct) == len(elements):
         return
     if kind == "NS":
         raise invalid("Input collection contains duplicates")

@@ -9,7 +9,8 @@ from typing import Any
 
 from streamiter.images import decode_image
 
-_EXACT = Context(prec=60)  # more than the 38 digits that the service knows
+_MOST_DIGITS = 38  # that the service knows
+_EXACT = Context(prec=60)  # more than those
 
 Image = Mapping[str, Any]
 TypedImage = dict[str, dict[str, Any]]
@@ -55,7 +56,10 @@ def is_same(one: TypedImage | None, other: TypedImage | None) -> bool:
 
 def size_of(image: TypedImage) -> int:
     """The bytes of a typed image, by the service's own way to count them."""
-    return sum(len(name.encode()) + _size(value) for name, value in image.items())
+    size = 0
+    for name, value in image.items():
+        size += _text_size(name) + _size(value)
+    return size
 
 
 def plain_image(image: TypedImage) -> dict[str, Any]:
@@ -99,13 +103,13 @@ def is_same_value(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def _size(value: dict[str, Any]) -> int:
     [(kind, inner)] = value.items()
     if kind == "S":
-        return len(inner.encode())
+        return _text_size(inner)
     if kind == "N":
         return _number_size(inner)
     if kind == "B":
         return _binary_size(inner)
     if kind == "SS":
-        return sum(len(element.encode()) for element in inner)
+        return sum(map(_text_size, inner))
     if kind == "NS":
         return sum(map(_number_size, inner))
     if kind == "BS":
@@ -117,7 +121,13 @@ def _size(value: dict[str, Any]) -> int:
     return 1
 
 
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def _number_size(number: str) -> int:
+    if len(number) <= _MOST_DIGITS and number.isascii() and number.isdecimal():
+        return (len(number.strip("0") or "0") + 1) // 2 + 1
     digits = Decimal(number).normalize(_EXACT).as_tuple()
     return (len(digits.digits) + 1) // 2 + 1 + digits.sign
 

@@ -9,7 +9,8 @@ from streamiter.clock import microseconds
 from streamiter.testing.http.refusal import invalid, not_found
 from streamiter.testing.trouble.knobs import Knobs
 from streamiter.testing.truth.life import Life
-from streamiter.testing.truth.records import FIRST_NUMBER, ViewType
+from streamiter.testing.truth.records import ViewType
+from streamiter.testing.truth.rendering import FIRST_NUMBER
 from streamiter.testing.truth.simulated_table import SimulatedTable
 from streamiter.testing.truth.streams import SimulatedStream
 

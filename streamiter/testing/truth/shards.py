@@ -25,6 +25,7 @@ class Held(Protocol):
     def body(self) -> bytes: ...
 
 
+_AT_ONCE = 250  # records that are made into JSON, before it is looked whether the page is full
 WHOLE = 1 << 64  # all hashed keys of a root shard
 
 
@@ -206,17 +207,21 @@ class SimulatedShard:
             limit = min(limit, cut - place)
         start = place - self.trimmed
         bodies: list[bytes] = []
-        while len(bodies) < limit:  # A page's worth at a time: what lies behind the page is not made into JSON.
-            more = [
-                record.body for record in self.records[start + len(bodies) : start + min(limit, len(bodies) + 1000)]
-            ]
-            bodies += more
-            if not more or sum(map(len, bodies)) > max_bytes:
+        size = 0
+        while len(bodies) < limit and size <= max_bytes:  # What lies behind the page is not made into JSON.
+            begin = start + len(bodies)
+            more = self.rendered(self.records[begin : begin + min(limit - len(bodies), _AT_ONCE)])
+            if not more:
                 break
-        size = sum(map(len, bodies))
+            bodies += more
+            size += sum(map(len, more))
         while size > max_bytes and len(bodies) > 1:
             size -= len(bodies.pop())
         return bodies
+
+    def rendered(self, records: list[Held]) -> list[bytes]:
+        """Records as JSON."""
+        return [record.body for record in records]
 
 
 _number = attrgetter("number")

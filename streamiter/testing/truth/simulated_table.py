@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import NAMESPACE_URL, uuid5
 
-from streamiter.testing.truth.records import EventName, Origin, Rendered, ViewType, WrittenRecord
+from streamiter.testing.truth.records import EventName, Origin, ViewType, WrittenRecord
+from streamiter.testing.truth.rendering import Rendered, frame_of
 from streamiter.testing.truth.streams import SimulatedStream
 
 
@@ -28,7 +29,8 @@ class SimulatedTable:
         place = shard_id, event, view, identity and tuple(identity.items())
         if place not in self._origins:
             serial = self.serial if self.serial >= 0 else 0
-            self._origins[place] = Origin(shard_id, event, view, self.region, serial, identity, self.rendered)
+            frame = frame_of(self.region, view, event, serial, identity)
+            self._origins[place] = Origin(shard_id, event, identity, frame)
         return self._origins[place]
 
     @property

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from streamiter.lineage import notation
 from streamiter.testing.http.refusal import not_found
 from streamiter.testing.trouble.listing import Listing
 from streamiter.testing.truth.life import Life
-from streamiter.testing.truth.records import ViewType
-from streamiter.testing.truth.shards import WHOLE, SimulatedShard
+from streamiter.testing.truth.records import ViewType, WrittenRecord
+from streamiter.testing.truth.rendering import rendered
+from streamiter.testing.truth.shards import WHOLE, Held, SimulatedShard
 
 if TYPE_CHECKING:
     from streamiter.testing.trouble.knobs import Knobs
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 _SERVICE_PREFIX = "shardId-"
 
 NextNumber = Callable[[], int]
+
+
+class StreamShard(SimulatedShard):
+    """A shard of a table's stream: its records are made into JSON many at a time."""
+
+    def rendered(self, records: list[Held]) -> list[bytes]:
+        return rendered(cast("list[WrittenRecord]", records))
 
 
 class SimulatedStream:
@@ -92,7 +100,7 @@ class SimulatedStream:
     def add_shard(self, name: str | None, parent_id: str | None, now_us: int, number: int) -> SimulatedShard:
         """A new, open shard; without a name it gets an id as the service gives them."""
         name = name or service_id(now_us, len(self._names))
-        shard = SimulatedShard(name, self.shard_id(name, now_us), parent_id, number, now_us)
+        shard = StreamShard(name, self.shard_id(name, now_us), parent_id, number, now_us)
         if shard.id in self.shards:
             raise ValueError(f"there is a shard {name!r} already")
         self.shards[shard.id] = shard
@@ -130,8 +138,11 @@ class SimulatedStream:
     def shard_of(self, number: int) -> SimulatedShard:
         """The open shard that a hashed key belongs to: a child has a part of its parent's keys, so that a key stays
         within its lineage, whatever rolls and splits come."""
+        opened = self.open_shards()
+        if len(opened) == 1:
+            return opened[0]
         by_root: dict[str, list[SimulatedShard]] = {}
-        for shard in self.open_shards():
+        for shard in opened:
             by_root.setdefault(shard.share.root, []).append(shard)
         if not by_root:
             raise LookupError(f"no shard of {self.arn} is open; sim.shape('S0') opens one")
