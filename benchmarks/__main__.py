@@ -41,9 +41,11 @@ CASES = {
     "logs": "benchmarks.cases.logs",
     "redis_log": "benchmarks.cases.redis_log",
     "kafka_log": "benchmarks.cases.kafka_log",
+    "topic_peers": "benchmarks.cases.topic_peers",
     "instructions": "benchmarks.instructions",
 }
-ASKED_FOR = {"instructions", "kafka_log"}  # one takes minutes, and valgrind; the other a broker: Java and Maven
+# One takes minutes, and valgrind; one a broker: Java and Maven; one an old Python, and packages of others.
+ASKED_FOR = {"instructions", "kafka_log", "topic_peers"}
 
 
 def module_of(case: str) -> Any:

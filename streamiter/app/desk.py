@@ -15,6 +15,7 @@ from streamiter.app.hand import Hand
 from streamiter.app.policies import Again, Failure, Isolate, Pass, StopApp, Verdict
 from streamiter.clock import SECOND_US, microseconds
 from streamiter.errors import InvalidOption, LeaseLost, ProcessorFailed
+from streamiter.lease.wishes import numbers_of, records_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -119,7 +120,7 @@ class Desk:
             if self._tries:
                 for entry in entries:
                     self._tries.pop(entry.number, None)
-            numbers = [entry.number for entry in entries]
+            numbers = numbers_of(entries)
             self._host.happen(lambda now: self._host.engine.acked(self.lease.key, self.lease.fence, numbers, now))
 
     def give_back(self, entries: Sequence[Entry]) -> None:
@@ -143,7 +144,8 @@ class Desk:
 
     def batch(self, entries: Sequence[Entry]) -> LeaseBatch[Any]:
         """A batch of these records."""
-        place = entries[-1].place
+        last = entries[-1]
+        place = last.place
         checkpoint = place if isinstance(place, str) else place(False)
 
         def token() -> Any:
@@ -151,9 +153,9 @@ class Desk:
                 raise InvalidOption(UNTOLD)
             return checkpoint if isinstance(place, str) else json.loads(checkpoint)
 
-        behind = Behind(entries[-1].number, checkpoint, entries[-1].order_us if isinstance(place, str) else None)
+        behind = Behind(last.number, checkpoint, last.order_us if isinstance(place, str) else None)
         commit = Commit(self._host, self.lease, behind, lambda: self.is_open)
-        return LeaseBatch([entry.record for entry in entries], self.lease, token, commit)
+        return LeaseBatch(records_of(entries), self.lease, token, commit)
 
     async def settle(self, entries: Sequence[Entry], commit: Commit, error: Exception | None) -> None:
         """The batch's function is over. If it committed, the store tells how far the checkpoint came."""

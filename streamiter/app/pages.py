@@ -5,9 +5,8 @@ Its calls block, so threads make them. It never sleeps: it says how long the cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 from streamiter.app.repeats import Repeats
@@ -15,7 +14,7 @@ from streamiter.clock import microseconds
 from streamiter.errors import IteratorExpired, PositionTrimmed, ShardGone, TimeUnsupported, TransientError
 from streamiter.lease.floors import floor_of, rank_of
 from streamiter.lease.lease import ACCEPTED, AT_TIME, OPENED, SOURCE, TIP, Lease
-from streamiter.lease.wishes import Checkpoint
+from streamiter.lease.wishes import Checkpoint, Rows
 from streamiter.merge import TIP_EMPTIES
 from streamiter.merge.order import order_times, places_after, stamp, told_by
 from streamiter.position import After, AtTime, Horizon, Place, Position
@@ -43,10 +42,10 @@ class Read:
     rests_at: ShardIterator | None = None  # where the shard rests, so that what is new can be watched for
     caught_up: bool | None = None  # whether the service has no more behind these records, where it says
 
-    def entries(self, group_of: Callable[[Record], Any] | None) -> Iterable[tuple[Checkpoint, Any, Record]]:
+    def entries(self, group_of: Callable[[Record], Any] | None) -> Rows:
         """The records as the engine takes them: each with its checkpoint, and its group where records have any."""
-        groups = repeat(None) if group_of is None else map(group_of, self.records)
-        return zip(self.checkpoints, groups, self.records, strict=False)
+        groups = None if group_of is None else list(map(group_of, self.records))
+        return Rows(self.checkpoints, groups, self.records)
 
 
 class ShardPages:

@@ -13,7 +13,7 @@ from streamiter.app.policies import Policy
 from streamiter.app.repeats import Repeat
 from streamiter.app.value import value_of
 from streamiter.errors import PoisonRecord
-from streamiter.lease.wishes import Entry, Every
+from streamiter.lease.wishes import Entry, Every, records_of
 from streamiter.log import LogRecord
 from streamiter.record import ChangeRecord, Record, SpoiledRecord
 from streamiter.source.base import Source
@@ -58,7 +58,7 @@ class Processor:
 
     def prepares(self, entries: Sequence[Entry]) -> bool:
         """Whether these must be looked at one by one, which is rare."""
-        return self.looks_at_each or SpoiledRecord in {type(told.record) for told in entries}
+        return self.looks_at_each or SpoiledRecord in set(map(type, records_of(entries)))
 
     @property
     def looks_at_each(self) -> bool:
@@ -75,9 +75,9 @@ class Processor:
             return True
         return False
 
-    def sift(self, entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], list[int]]:
+    def sift(self, entries: Sequence[Entry]) -> tuple[Sequence[Entry], list[int]]:
         """The entries to hand over, and the numbers of the others. Those behind the last one handed over count with it."""
-        if self.where is None and Repeat not in {type(entry.record) for entry in entries}:
+        if self.where is None and Repeat not in set(map(type, records_of(entries))):
             return entries, []
         kept = [entry for entry in entries if self.wants(entry.record)]
         numbers = {entry.number for entry in kept}

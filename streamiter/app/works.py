@@ -220,12 +220,12 @@ class Batches(Work):
         if not self.desk.may_deliver():
             self.desk.give_back(entries)
             return
+        place = 0
         try:
             if self.processor.prepares(entries) and not self._is_prepared(entries):
-                for entry in entries:
+                for place, entry in enumerate(entries):  # noqa: B007 - which of them it was
                     self.processor.prepare(entry.record)
         except Exception as error:  # a record that cannot be read: what comes before it goes first
-            place = next(number for number, told in enumerate(entries) if told is entry)
             if place:
                 self.desk.give_back(entries[place:])
                 await self._one(entries[:place], function)

@@ -6,12 +6,12 @@ The runtime takes the wishes, does them, and says what came of each, with the ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from streamiter.lease.byhand import ByHand
 from streamiter.lease.dealing import Dealing
 from streamiter.lease.hold import Hold, Stage, Work
-from streamiter.lease.holdings import Holdings, Records
+from streamiter.lease.holdings import Holdings
 from streamiter.lease.lease import START, TOTAL, Lease, Worker
 from streamiter.lease.ledger import Ledger
 from streamiter.lease.members import Members
@@ -19,7 +19,7 @@ from streamiter.lease.pace import Pace
 from streamiter.lease.shards import Shards
 from streamiter.lease.timers import Timer
 from streamiter.lease.ways import Order
-from streamiter.lease.wishes import Came, Leave, ListShards, Look, Wish, WriteLease, WriteWorker
+from streamiter.lease.wishes import Came, Given, Leave, ListShards, Look, Wish, WriteLease, WriteWorker
 from streamiter.shard import Shard
 
 
@@ -166,7 +166,7 @@ class Engine:
         self,
         key: str,
         fence: int,
-        records: Records,
+        records: Given,
         now_us: int,
         *,
         again_us: int | None = None,
@@ -180,7 +180,7 @@ class Engine:
         self._holdings.paged(key, fence, Came(records, again_us, tip_us, start), now_us)
 
     def ended(
-        self, key: str, fence: int, now_us: int, *, records: Records = (), children: tuple[Shard, ...] = ()
+        self, key: str, fence: int, now_us: int, *, records: Given = (), children: tuple[Shard, ...] = ()
     ) -> None:
         """The shard's last page, with its records, and its children where the service tells: nothing is fetched any more."""
         self._holdings.ended(key, fence, records, children, now_us)
@@ -197,9 +197,9 @@ class Engine:
         """Goes on behind a gap."""
         self._holdings.accept_gap(key, now_us)
 
-    def acked(self, key: str, fence: int, numbers: Iterable[int], now_us: int) -> None:
+    def acked(self, key: str, fence: int, numbers: Sequence[int], now_us: int) -> None:
         """The processor is done with these records."""
-        self._holdings.acked(key, fence, list(numbers), now_us)
+        self._holdings.acked(key, fence, numbers, now_us)
 
     def nacked(self, key: str, fence: int, numbers: Iterable[int], again_us: int, now_us: int) -> None:
         """The processor failed on these records: they are delivered again at that moment."""

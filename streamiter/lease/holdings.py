@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from streamiter.lease.floors import begun
 from streamiter.lease.hold import RENEWED, Attempt, Hold, Stage, Work
@@ -11,10 +10,8 @@ from streamiter.lease.lease import CHILDREN, END, GAP, ORDER, PROMISED, QUARANTI
 from streamiter.lease.ledger import Ledger
 from streamiter.lease.timers import Timer
 from streamiter.lease.ways import Order
-from streamiter.lease.wishes import Begin, Came, Checkpoint, Deliver, Drain, Fetch, Stop, WriteLease
+from streamiter.lease.wishes import Begin, Came, Deliver, Drain, Fetch, Given, Stop, WriteLease
 from streamiter.shard import Shard
-
-Records = Iterable[tuple[Checkpoint, Any, Any]]  # checkpoint, group, the record itself
 
 
 class Holdings:
@@ -146,7 +143,7 @@ class Holdings:
                 self._ledger.timers.set(Timer.FETCH, came.again_us, key)
             self.pump(hold, now_us)
 
-    def ended(self, key: str, fence: int, records: Records, children: tuple[Shard, ...], now_us: int) -> None:
+    def ended(self, key: str, fence: int, records: Given, children: tuple[Shard, ...], now_us: int) -> None:
         """The last page came, and what it says of the shard's children."""
         hold = self.at(key, fence)
         if hold is not None:
@@ -161,7 +158,7 @@ class Holdings:
             self._ledger.timers.set(Timer.FETCH, again_us, key)
 
     def found_gap(self, key: str, fence: int, why: str, now_us: int) -> None:
-        """Records behind the checkpoint may be lost: the lease says so, and nothing more of it is delivered (law 11)."""
+        """Given behind the checkpoint may be lost: the lease says so, and nothing more of it is delivered (law 11)."""
         hold = self.at(key, fence)
         if hold is not None:
             hold.pipeline.is_fetching, hold.pipeline.gap = False, why
@@ -182,11 +179,11 @@ class Holdings:
             hold.pipeline.is_fetching = False
             self.pump(hold, now_us)
 
-    def acked(self, key: str, fence: int, numbers: list[int], now_us: int) -> None:
+    def acked(self, key: str, fence: int, numbers: Sequence[int], now_us: int) -> None:
         """The processor is done with these records."""
         hold = self.at(key, fence)
         if hold is not None:
-            hold.pipeline.ack(*numbers)
+            hold.pipeline.ack_all(numbers)
             self.go_on(hold, now_us)
             self._plan_checkpoint(hold, now_us)
 

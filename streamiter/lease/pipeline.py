@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from streamiter.lease.ways import Done, InOrder, Order, SideBySide
-from streamiter.lease.wishes import Checkpoint, Entry
+from streamiter.lease.wishes import Entries, Entry, Given, Rows
 
 
 class Pipeline:
@@ -49,14 +49,13 @@ class Pipeline:
             self._latest = None
         return is_start
 
-    def push(self, records: Iterable[tuple[Checkpoint, Any, Any]], now_us: int = 0, tip_us: int | None = None) -> None:
+    def push(self, records: Given, now_us: int = 0, tip_us: int | None = None) -> None:
         """A page: for each record its checkpoint, its group, and itself; it came to the shard's tip at `tip_us`."""
-        number = self._next
-        entries = [Entry(number, place, group, record) for number, (place, group, record) in enumerate(records, number)]
-        if entries:
-            self._next += len(entries)
-            self._ways.add(entries, now_us)
-            last = entries[-1].place
+        rows = records if isinstance(records, Rows) else Rows.of(records)
+        if rows.records:
+            self._ways.add(Entries(self._next, rows.places, rows.records), rows.groups, now_us)
+            self._next += len(rows.records)
+            last = rows.places[-1]
             self.fetched = last if isinstance(last, str) else ""
         if tip_us is not None:
             self._tips.append((self._next, tip_us))
@@ -64,6 +63,10 @@ class Pipeline:
 
     def ack(self, *numbers: int) -> None:
         """These records are done. The checkpoint moves only when all before them are."""
+        self.ack_all(numbers)
+
+    def ack_all(self, numbers: Sequence[int]) -> None:
+        """The same of many."""
         self._move(self._ways.ack(numbers))
 
     def put(self, checkpoint: str, order_us: int | None) -> None:
@@ -114,7 +117,7 @@ class Pipeline:
 
     # -- what goes out
 
-    def take(self, now_us: int) -> tuple[Entry, ...]:
+    def take(self, now_us: int) -> Sequence[Entry]:
         """The records that are to be delivered now; from here on they are out."""
         if self.gap is not None or self.quarantine is not None:
             return ()

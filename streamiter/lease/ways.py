@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice, repeat, takewhile
+from itertools import repeat, takewhile
 from typing import Any, NamedTuple
 
 from streamiter.errors import InvalidOption
-from streamiter.lease.wishes import Entry, Every
+from streamiter.lease.wishes import Checkpoint, Entries, Entry, Every
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,53 @@ class Done(NamedTuple):
 NOTHING_DONE = Done(0, None)
 
 
+KEPT = 256  # so many records that are acked may still be in memory: each is not taken away by itself
+
+
+class _Row:
+    """Records whose numbers follow each other: more at its end, and fewer at its beginning, at the price of those alone."""
+
+    def __init__(self) -> None:
+        self.first = 0  # the number of the first that is here
+        self._places: list[Checkpoint] = []
+        self._records: list[Any] = []
+        self._passed = 0  # so many are still in the lists, and here no more
+
+    def __len__(self) -> int:
+        return len(self._records) - self._passed
+
+    def add(self, entries: Entries) -> None:
+        """These follow."""
+        if not self:
+            self.first = entries.first
+        self._places += entries.places
+        self._records += entries.records
+
+    def run(self, start: int, stop: int) -> Entries:
+        """Those from one place on, up to another one."""
+        here = slice(self._passed + start, self._passed + stop)
+        return Entries(self.first + start, self._places[here], self._records[here])
+
+    def drop(self, count: int) -> None:
+        """The first ones are here no more."""
+        self.first += count
+        self._passed += count
+        if self._passed >= KEPT or not self:
+            del self._places[: self._passed], self._records[: self._passed]
+            self._passed = 0
+
+    @property
+    def oldest(self) -> Any:
+        """The first record; None where there is none."""
+        return self._records[self._passed] if self else None
+
+
 class InOrder:
     """One behind the other: what is out is a run from the first record that is not acked."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._entries: deque[Entry] = deque()  # from the first that is not acked
+        self._row = _Row()  # from the first that is not acked
         self._sent = 0  # so many of them have gone out, or were acked out of turn
         self.out = 0  # how many are with the processor
         self._acked: set[int] = set()  # out of turn
@@ -57,40 +98,41 @@ class InOrder:
     @property
     def held(self) -> int:
         """How many records are not acked."""
-        return len(self._entries)
+        return len(self._row)
 
     @property
     def oldest(self) -> Any:
         """The first record that is not acked; None where there is none."""
-        return self._entries[0].record if self._entries else None
+        return self._row.oldest
 
     @property
     def last_out(self) -> int:
         """The number of the last record that is out; -1 where none is."""
-        return self._entries[self._sent - 1].number if self.out else -1
+        return self._row.first + self._sent - 1 if self.out else -1
 
     def is_past(self, number: int) -> bool:
         """Whether no record up to this number is out."""
-        return not self.out or self._entries[0].number > number
+        return not self.out or self._row.first > number
 
-    def add(self, entries: list[Entry], now_us: int) -> None:
+    def add(self, entries: Entries, groups: Sequence[Any] | None, now_us: int) -> None:
         """More records, after all that are here."""
-        self._entries.extend(entries)
+        self._row.add(entries)
         if self._order.within_us:
-            self._came.append((entries[0].number, now_us))
+            self._came.append((entries.first, now_us))
 
-    def take(self, now_us: int, *, is_last: bool) -> tuple[Entry, ...]:
+    def take(self, now_us: int, *, is_last: bool) -> Sequence[Entry]:
         """What is to go out now."""
         if self._back or now_us < self._paused_us:
             return ()
         room = self._order.batch - self.out if self._order.is_open else 0 if self._sent else self._order.batch
-        waiting = len(self._entries) - self._sent
+        waiting = len(self._row) - self._sent
         if room <= 0 or not waiting:
             return ()
         full_us = self._full_us()
         if waiting < self._order.batch and not is_last and full_us is not None and now_us < full_us:
             return ()
-        taken = run = tuple(islice(self._entries, self._sent, self._sent + room))
+        run = self._row.run(self._sent, self._sent + room)
+        taken: Sequence[Entry] = run
         self._sent += len(run)
         if self._acked:  # they had been out before, behind one that was given back
             taken = tuple(entry for entry in run if entry.number not in self._acked)
@@ -109,8 +151,8 @@ class InOrder:
             if self._is_out(number):
                 self._acked.add(number)
                 self.out -= 1
-        while count < self._sent and self._entries[count].number in self._acked:
-            self._acked.discard(self._entries[count].number)
+        while count < self._sent and self._row.first + count in self._acked:
+            self._acked.discard(self._row.first + count)
             count += 1
         self.out += count  # they were counted out above
         done = self._pass(count)
@@ -128,8 +170,7 @@ class InOrder:
 
     def abandon(self) -> None:
         """What is out counts as not processed."""
-        first = self._entries[0].number if self._entries else 0
-        for number in range(first, first + self._sent):
+        for number in range(self._row.first, self._row.first + self._sent):
             self.give_back(number, None)
 
     # What is out is a run from the first record that is not acked, so no record is missing before others that are done.
@@ -139,7 +180,7 @@ class InOrder:
     def let_go(self, until_us: int | None) -> None:
         """The lease is to be released."""
 
-    def take_holes(self, now_us: int) -> tuple[Entry, ...]:
+    def take_holes(self, now_us: int) -> Sequence[Entry]:
         """What is to go out though the lease is let go."""
         return ()
 
@@ -158,19 +199,19 @@ class InOrder:
         """Whether they are the first that are out, as they nearly always are: then they are done without a look at each."""
         if self._acked or self._back or not numbers or len(numbers) > self._sent:
             return False
-        first = self._entries[0].number
-        return numbers[-1] == first + len(numbers) - 1 and list(numbers) == list(range(first, first + len(numbers)))
+        first = range(self._row.first, self._row.first + len(numbers))
+        return (
+            numbers == first
+            if isinstance(numbers, range)
+            else numbers[-1] == first[-1] and list(numbers) == list(first)
+        )
 
     def _pass(self, count: int) -> Done:
         """The first ones are done, and out no more."""
         if not count:
             return NOTHING_DONE
-        last = self._entries[count - 1]
-        if count == len(self._entries):
-            self._entries.clear()
-        else:
-            for _ in repeat(None, count):
-                self._entries.popleft()
+        (last,) = self._row.run(count - 1, count)
+        self._row.drop(count)
         self._sent -= count
         self.out -= count
         return Done(count, last)
@@ -179,7 +220,7 @@ class InOrder:
         return self._came[0][1] + self._order.within_us if self._came else None
 
     def _is_out(self, number: int) -> bool:
-        if not self._entries or not 0 <= number - self._entries[0].number < self._sent:
+        if not 0 <= number - self._row.first < self._sent:
             return False
         return number not in self._acked and number not in self._back
 
@@ -191,9 +232,9 @@ class InOrder:
 
     def _note_gone(self) -> None:
         """Forgets when pages came of which nothing waits any more."""
-        if self._sent == len(self._entries):
+        if self._sent == len(self._row):
             self._came.clear()
-        while len(self._came) > 1 and self._came[1][0] <= self._entries[self._sent].number:
+        while len(self._came) > 1 and self._came[1][0] <= self._row.first + self._sent:
             self._came.popleft()
 
 
@@ -244,10 +285,10 @@ class SideBySide:
         ahead = takewhile(lambda item: item[0] <= number, self._states.items())
         return not any(state is _State.OUT for _, state in ahead)
 
-    def add(self, entries: list[Entry], now_us: int) -> None:
+    def add(self, entries: Entries, groups: Sequence[Any] | None, now_us: int) -> None:
         """More records, after all that are here."""
-        for entry in entries:
-            self._entries[entry.number] = entry
+        for entry, group in zip(entries, groups or repeat(None), strict=False):
+            self._entries[entry.number] = Entry(entry.number, entry.place, group, entry.record)
             self._states[entry.number] = _State.WAITING
 
     def take(self, now_us: int, *, is_last: bool) -> tuple[Entry, ...]:

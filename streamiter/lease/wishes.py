@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from itertools import count, repeat
+from typing import Any, NamedTuple, overload
 
 import msgspec
 
@@ -15,10 +17,28 @@ from streamiter.lease.lease import Lease, Worker
 Checkpoint = str | Callable[[bool], str | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The records of a page in columns."""
+
+    places: Sequence[Checkpoint]
+    groups: Sequence[Any] | None  # None: no record is of any
+    records: Sequence[Any]
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Checkpoint, Any, Any]]) -> Rows:
+        """Made of checkpoint, group and record of each."""
+        columns = list(zip(*rows, strict=True))
+        return cls(*columns) if columns else cls((), None, ())
+
+
+Given = Rows | Iterable[tuple[Checkpoint, Any, Any]]  # for each record its checkpoint, its group, and itself
+
+
 class Came(NamedTuple):
     """What a page brought: the answer to `Fetch`."""
 
-    records: Iterable[tuple[Checkpoint, Any, Any]]  # checkpoint, group, the record itself
+    records: Given
     again_us: int | None = None  # when the next one is to be asked for; None: at once
     tip_us: int | None = None  # it came to the shard's tip of this moment of the service's
     start: str | None = None  # the checkpoint before these records, where their source says it anew
@@ -81,7 +101,7 @@ class Deliver(NamedTuple):
 
     key: str
     fence: int
-    entries: tuple[Entry, ...]
+    entries: Sequence[Entry]
 
 
 class Drain(NamedTuple):
@@ -131,6 +151,55 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         """This one with the place behind a later one: what lies between them is done when this one is."""
         behind = last.record if last.behind is None else last.behind
         return Entry(self.number, last.place, self.group, self.record, behind)
+
+
+class Entries(Sequence[Entry]):
+    """Entries of no group that stand one behind the other, in columns: one is made when it is looked at by itself.
+
+    Most never are: a batch goes out, and is acked, as a whole.
+    """
+
+    __slots__ = ("first", "places", "records")
+
+    def __init__(self, first: int, places: Sequence[Checkpoint], records: Sequence[Any]) -> None:
+        self.first = first  # the number of the first one
+        self.places = places
+        self.records = records
+
+    @property
+    def numbers(self) -> range:
+        """Their numbers."""
+        return range(self.first, self.first + len(self.records))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(Entry, count(self.first), self.places, repeat(None), self.records)
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> Entries: ...
+    def __getitem__(self, at: int | slice) -> Entry | Entries:
+        if isinstance(at, slice):
+            start, _, step = at.indices(len(self))
+            assert step == 1, "entries stand one behind the other"
+            return Entries(self.first + start, self.places[at], self.records[at])
+        return Entry(self.numbers[at], self.places[at], None, self.records[at])
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def numbers_of(entries: Sequence[Entry]) -> Sequence[int]:
+    """The numbers of these."""
+    return entries.numbers if isinstance(entries, Entries) else [entry.number for entry in entries]
+
+
+def records_of(entries: Sequence[Entry]) -> Sequence[Any]:
+    """The records of these."""
+    return entries.records if isinstance(entries, Entries) else [entry.record for entry in entries]
 
 
 Wish = (

@@ -23,6 +23,7 @@ from streamiter.log.record import LogRecord
 TURN_SECONDS = 0.05  # for how long the consumer is asked at a time
 MOST_WAITING = 5_000  # entries of one partition that nobody asked for yet: then it is left alone for a while
 MESSAGES = 200  # at a time: so few that the garbage collector seldom meets one of them
+TIMES = 5  # ... so often in a row, where there are so many: a page of few records costs nearly as much as one of many
 
 
 @dataclass(slots=True)
@@ -134,7 +135,7 @@ class Lanes:
         self._is_asking, is_whole = True, False
         self._lock.release()
         try:
-            runs = runs_of(self._consumer.consume(MESSAGES, 0) or self._waited_for(seconds))
+            runs = self._runs(seconds)
             is_whole = True
         finally:
             self._lock.acquire()
@@ -153,6 +154,17 @@ class Lanes:
             waited_for = next((lane for lane in self._lanes.values() if lane.is_waited_for), None)
             if waited_for is not None:
                 waited_for.news.notify()
+
+    def _runs(self, seconds: float) -> list[Run]:
+        """What is here; or else what comes within that time."""
+        runs: list[Run] = []
+        for turn in range(TIMES):
+            messages = self._consumer.consume(MESSAGES, 0) or (self._waited_for(seconds) if not turn else [])
+            are_all = len(messages) < MESSAGES
+            runs += runs_of(messages)
+            if are_all:
+                break
+        return runs
 
     def _waited_for(self, seconds: float) -> list[Any]:
         """The first message that comes, and all that came with it. (`consume` would wait until there are so many.)"""

@@ -38,7 +38,7 @@ class Run(NamedTuple):
     """Messages of one partition that came one behind the other: entries, or one word of the client's own."""
 
     partition: int
-    offsets: list[int]
+    offsets: Sequence[int]
     records: list[LogRecord]
     word: Any = None  # an error of the client's, or that the partition's end is reached; then there are no records
 
@@ -49,16 +49,16 @@ def runs_of(messages: list[Any]) -> list[Run]:
     They are gone before there are records of them: Python's garbage collector looks at each message again and again, and
     passes over records.
     """
-    runs = [_told(*run) for run in _by_partition(messages)]
+    told = list(_runs(messages)) if messages else []
     messages.clear()
-    return [Run(told.partition, told.offsets, told.records(), told.word) for told in runs]
+    return [Run(run.partition, run.offsets, run.records(), run.word) for run in told]
 
 
 class _Told(NamedTuple):
     """What the messages of a run tell, without them."""
 
     partition: int
-    offsets: list[int]
+    offsets: Sequence[int]
     created: Sequence[int | None] = ()
     values: Sequence[bytes | None] = ()
     keys: Sequence[bytes | None] = ()
@@ -72,35 +72,37 @@ class _Told(NamedTuple):
         none, zero, false = repeat(None), repeat(0), repeat(False)
         is_bare = self.headers.count(None) == len(self.headers)
         headers = repeat(()) if is_bare else map(_headers_of, self.headers)
-        numbers = [str(offset + 1) for offset in self.offsets]
+        numbers = [f"{offset + 1}" for offset in self.offsets]
         stamps = none, zero, none, zero, false  # by place: names would cost as much as all else of it
         carried = self.values, none, false, self.keys, headers
         made: Any = LogRecord  # a type of its own for each payload would be more than a checker takes here
         return list(map(made, repeat(str(self.partition)), numbers, self.created, *stamps, *carried))
 
 
-def _by_partition(messages: list[Any]) -> Iterator[tuple[int, list[Any], bool]]:
-    """Runs of messages of one partition; those that are words of the client's own are told apart."""
+def _runs(messages: list[Any]) -> Iterator[_Told]:
+    """Runs of messages of one partition; those that are words of the client's own are told apart: they have no time."""
     kind = confluent().Message
-    are_words = [error is not None for error in map(kind.error, messages)]
-    if not any(are_words):
-        for partition, run in groupby(messages, kind.partition):
-            yield partition, list(run), False
+    partitions = list(map(kind.partition, messages))
+    stamps = list(map(kind.timestamp, messages))
+    kinds, times = zip(*stamps, strict=True)
+    is_timed = confluent().TIMESTAMP_NOT_AVAILABLE not in kinds
+    if is_timed and partitions.count(partitions[0]) == len(partitions):
+        yield _told(partitions[0], messages, [ms * 1000 for ms in times])
         return
-    told = zip(map(kind.partition, messages), are_words, messages, strict=True)
-    for (partition, is_word), of_it in groupby(told, itemgetter(0, 1)):
-        for found in [[message] for *_, message in of_it] if is_word else [[message for *_, message in of_it]]:
-            yield partition, found, is_word
+    are_words = repeat(False) if is_timed else [error is not None for error in map(kind.error, messages)]
+    alike = groupby(zip(partitions, are_words, messages, stamps, strict=False), itemgetter(0, 1))
+    for (partition, is_word), run in alike:
+        if is_word:
+            yield from (_Told(partition, [message.offset()], word=message.error()) for _, _, message, _ in run)
+            continue
+        _, _, of_it, times = zip(*run, strict=True)
+        yield _told(partition, of_it, [ms * 1000 if is_known else None for is_known, ms in times])
 
 
-def _told(partition: int, messages: list[Any], is_word: bool) -> _Told:
+def _told(partition: int, messages: Sequence[Any], created: Sequence[int | None]) -> _Told:
     kind = confluent().Message
-    offsets = list(map(kind.offset, messages))
-    if is_word:
-        return _Told(partition, offsets, word=messages[0].error())
-    created = [ms * 1000 if is_known else None for is_known, ms in map(kind.timestamp, messages)]
     carried = [list(map(part, messages)) for part in (kind.value, kind.key, kind.headers)]
-    return _Told(partition, offsets, created, *carried)
+    return _Told(partition, list(map(kind.offset, messages)), created, *carried)
 
 
 def _headers_of(headers: _Headers | None) -> tuple[tuple[str, bytes], ...]:

@@ -125,9 +125,11 @@ class Opening:
     def _count(self, log: Log) -> int:
         try:
             return log.partitions()
-        except InvalidStream:
+        except InvalidStream as error:
             if self._wanted is None:
-                raise
+                raise InvalidStream(
+                    f"{error}; if topic {self._name} is to be made, say how many partitions where it is declared: partitions=8"
+                ) from error
             return 0
 
     def _holds_records(self, log: Log, found: int) -> bool:

@@ -90,7 +90,7 @@ def check_smoke(case: str) -> Result:
     result: Result = bench.module_of(case).run(SMOKE)
     assert result.measured
     assert all(ratio > 0 for row in result.rows for ratio in row.ratios)
-    ours = ("server", "emulators", "leases", "logs", "multilang", "redis_log", "kafka_log")
+    ours = ("server", "emulators", "leases", "logs", "multilang", "redis_log", "kafka_log", "topic_peers")
     assert "streamiter" in result.versions or case in ours
     return result
 
@@ -105,6 +105,16 @@ def test_case_beside_a_broker():
     if shutil.which("mvn") is None or shutil.which("java") is None:
         pytest.skip("there is no Maven, or no Java")
     check_smoke("kafka_log")
+
+
+@pytest.mark.real
+def test_case_beside_runnel_and_faststream():
+    try:
+        environment.faststream_python()
+        environment.runnel_python()
+    except subprocess.CalledProcessError:
+        pytest.skip("the peers on Redis could not be installed: is there a network?")
+    assert "FastStream" in check_smoke("topic_peers").versions
 
 
 @pytest.mark.parametrize("case", sorted(BESIDE_ASYNC_KINESIS))

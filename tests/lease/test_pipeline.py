@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamiter.errors import InvalidOption
 from streamiter.lease.pipeline import Pipeline
 from streamiter.lease.ways import Order
+from streamiter.lease.wishes import Entries, numbers_of, records_of
 
 
 def pipeline(groups: str, **order) -> Pipeline:
@@ -282,3 +285,36 @@ def test_one_that_is_kept_after_all_goes_on():
     made.keep()
     made.ack(0)
     assert out(made, now=500) == [1]
+
+
+def test_entries_are_made_of_columns_when_they_are_looked_at():
+    entries = Entries(7, ["a", "b", "c"], ["x", "y", "z"])
+    assert [(entry.number, entry.place, entry.record) for entry in entries] == [
+        (7, "a", "x"),
+        (8, "b", "y"),
+        (9, "c", "z"),
+    ]
+    assert entries[-1] == list(entries)[-1]
+    assert list(entries[1:]) == list(entries)[1:]
+    assert list(numbers_of(entries[:2])) == numbers_of(list(entries)[:2]) == [7, 8]
+    assert records_of(entries) == records_of(list(entries)) == ["x", "y", "z"]
+    assert repr(entries) == repr(tuple(entries))
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=12))
+def test_many_records_come_out_once_and_what_is_acked_is_let_go(sizes: list[int]):
+    made = Pipeline("TRIM_HORIZON", Order(batch=150))
+    came, sent = [], 0
+    for size in sizes:
+        made.push((str(number), None, number) for number in range(sent, sent + size))
+        sent += size
+        entries = made.take(0)
+        assert made.oldest == len(came)
+        came += records_of(entries)
+        made.ack_all(numbers_of(entries))
+        assert made.checkpoint == str(len(came) - 1)
+    while entries := made.take(0):
+        came += records_of(entries)
+        made.ack_all(numbers_of(entries))
+    assert came == list(range(sent))
+    assert made.oldest is None and made.is_idle
