@@ -31,6 +31,7 @@ from streamiter.store import Store
 from streamiter.stream import options
 from streamiter.topic import Codec, Topic
 from streamiter.topic.keys import PartitionBy
+from streamiter.topic.topic import T
 
 if TYPE_CHECKING:
     from streamiter.app.virtual.trial import Trial
@@ -41,7 +42,6 @@ logger = logging.getLogger("streamiter.app")
 HALT = Halt()
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 class App:
