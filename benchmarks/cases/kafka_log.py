@@ -30,7 +30,7 @@ KEPT = Path(__file__).parents[2] / ".venv" / "kafka"
 
 def run(scale: Scale) -> Result:
     """Our turn and the peer's, one after the other, on the same broker and the same entries."""
-    count = scale.of(400_000, 8_000)
+    count = scale.of(1_000_000, 8_000)
     with tempfile.TemporaryDirectory() as folder, broker(jars(KEPT), Path(folder)) as node:
         servers = f"127.0.0.1:{node.port}"
         AdminClient({"bootstrap.servers": servers, "log_level": 0}).list_topics(timeout=60)
