@@ -24,6 +24,7 @@ TURN_SECONDS = 0.05  # for how long the consumer is asked at a time
 MOST_WAITING = 5_000  # entries of one partition that nobody asked for yet: then it is left alone for a while
 MESSAGES = 200  # at a time: so few that the garbage collector seldom meets one of them
 TIMES = 5  # ... so often in a row, where there are so many: a page of few records costs nearly as much as one of many
+FEW = 200  # a page of fewer waits for one more look, where the last one left some
 
 
 @dataclass(slots=True)
@@ -53,6 +54,7 @@ class Lanes:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)  # a partition is taken no more, or the consumer is left alone
         self._is_asking = False
+        self._are_more = False  # whether the last look at the consumer left messages there
 
     def take(self, partition: int, after: int, limit: int, known: int, seconds: float) -> tuple[list[LogRecord], int]:
         """What follows an entry; or, where the broker says that nothing follows it, the offset that comes next.
@@ -97,6 +99,8 @@ class Lanes:
                 break
             if self._clock.monotonic() >= ends:
                 raise TransientError(f"partition {lane.partition} of {self._topic!r}: no broker answered in time")
+        if self._are_more and len(lane.waiting) < min(FEW, limit) and not lane.error:
+            self._turn(lane, 0.0)  # the look that found these ended amid a run of them
         if lane.error is not None:
             self._drop(lane)
             raise lane.error
@@ -160,9 +164,9 @@ class Lanes:
         runs: list[Run] = []
         for turn in range(TIMES):
             messages = self._consumer.consume(MESSAGES, 0) or (self._waited_for(seconds) if not turn else [])
-            are_all = len(messages) < MESSAGES
+            self._are_more = len(messages) == MESSAGES
             runs += runs_of(messages)
-            if are_all:
+            if not self._are_more:
                 break
         return runs
 

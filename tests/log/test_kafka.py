@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, Producer
 
 from streamiter import Stream
+from streamiter.clock import SystemClock
 from streamiter.errors import AccessDenied, InvalidOption, InvalidStream, ShardGone, SourceError, TransientError
 from streamiter.locate import locate
 from streamiter.log import Entry
 from streamiter.log import kafka_lanes as lanes
 from streamiter.log.kafka import KafkaLog
 from streamiter.log.kafka_errors import in_our_words
+from streamiter.log.kafka_messages import Run
+from streamiter.log.record import LogRecord
 
 
 class Mocked(KafkaLog):
@@ -202,3 +207,33 @@ def test_the_client_s_errors_are_told_in_our_words(code, kind):
     error = in_our_words(KafkaError(code), "partition 0")
     assert type(error) is kind
     assert str(error).startswith("partition 0: ")
+
+
+def test_a_look_that_ends_amid_a_run_is_followed_by_one_more(monkeypatch):
+    """Else every other page would be of one entry, and cost nearly as much as one of a thousand."""
+    monkeypatch.setattr(lanes, "MESSAGES", 1_000)
+    monkeypatch.setattr(lanes, "TIMES", 1)
+    there = [(1, 0)]
+
+    class Consumer:
+        def incremental_assign(self, places: list) -> None:
+            """Reads all there is in any case."""
+
+        def consume(self, most: int, seconds: float) -> list:
+            taken = there[:most]
+            del there[:most]
+            return taken
+
+    def runs_of(messages: list) -> list[Run]:
+        alike = groupby(messages, itemgetter(0))
+        told = [(partition, [offset for _, offset in run]) for partition, run in alike]
+        return [
+            Run(at, offsets, [LogRecord(str(at), f"{offset + 1}", 0) for offset in offsets]) for at, offsets in told
+        ]
+
+    monkeypatch.setattr(lanes, "runs_of", runs_of)
+    reader = lanes.Lanes(Consumer(), "orders", SystemClock())
+    assert len(reader.take(1, 0, 1_000, 0, 1.0)[0]) == 1
+    there += [(0, number) for number in range(999)] + [(1, number) for number in range(1, 1_000)]
+    assert len(reader.take(0, 0, 1_000, 0, 1.0)[0]) == 999  # and one of the other partition, which waits
+    assert [record.number for record in reader.take(1, 1, 1_000, 0, 1.0)[0]] == list(range(2, 1_001))
