@@ -87,9 +87,9 @@ def run(scale: Scale) -> Result:
     rows = list(_rows(found))
     filled = _fill(scale.of(1_000_000, 10_000))
     steadiness, by_cpu = ([filled[name][0] / filled[name][-1]] for name in ("seconds", "cpu_seconds"))
-    rows.append(Row("a million records: megabytes", "", [filled["megabytes"]], MOST_MEGABYTES, True, True))
-    scanned = "a million records: megabytes after a Scan of all"
-    rows.append(Row(scanned, "", [filled["scanned"]], MOST_MEGABYTES, True, True))
+    for what, megabytes in (("memory", filled["megabytes"]), ("memory after a Scan of all", filled["scanned"])):
+        asked = f"{MOST_MEGABYTES:.0f} MB"
+        rows.append(Row(f"a million records: {what}", asked, [megabytes / MOST_MEGABYTES], 1.0, True, True))
     rows.append(Row("a million records: the last writes' rate over the first's", "", steadiness, STEADY, by_cpu=by_cpu))
     measured = {
         f"{member.removesuffix('seconds')}microseconds": {
